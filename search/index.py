@@ -37,10 +37,10 @@ HINT = "Index again with `python -m search build-index`."
 
 @dataclass(frozen=True)
 class Index:
-    """An open index; its vectors are memory-mapped.
+    """An open index, whose vectors are memory-mapped.
 
     Attributes:
-        images: ids. files: file of each image, relative to `photographs`; "" for one without.
+        images: ids. files: file of each image, relative to `photographs`; "" if it has none.
         image_vectors: (n, e) float16. sentences: image, language, text. sentence_vectors: (B, e) float16.
         approximate: approximate index of the images, if there are too many for exact search.
         bundle: the folder of the model that made it.
@@ -123,7 +123,9 @@ def open_index(folder: Path, photographs: Path | None = None) -> Index:
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: not an index of this project ({error!r}). {HINT}") from None
     if counts != (len(images), len(sentences)) or counts != tuple(map(len, vectors)):
-        raise InputError(f"{path}: its files hold other numbers of images or sentences than it says. {HINT}")
+        raise InputError(
+            f"{path}: the numbers of images or sentences in its files differ from its own. {HINT}"
+        )
     return Index(
         folder=folder,
         images=[image for image, _ in images],
@@ -139,7 +141,7 @@ def open_index(folder: Path, photographs: Path | None = None) -> Index:
 
 
 def _check_vectors(vectors: Sequence[NDArray[np.float16]]) -> None:
-    """Raise `ValueError` for vectors of no index: not finite, all 0, or of another shape or type."""
+    """Raise `ValueError` for vectors that no index has: not finite, all 0, or of another shape or type."""
     for rows in vectors:
         if rows.ndim != 2 or rows.dtype.kind != "f" or rows.shape[1:] != vectors[0].shape[1:]:
             raise ValueError(f"vectors of shape {rows.shape} and type {rows.dtype}")

@@ -40,12 +40,12 @@ def parse(sentence: str, vocabulary: Vocabulary) -> ParsedSentence:
 
 
 def detect_language(sentence: str, vocabularies: Mapping[str, Vocabulary]) -> Detection:
-    """The language that knows the largest share of a sentence's words; in a tie, the model's first.
+    """The language that knows the largest share of a sentence's words; in a tie, the first in the model.
 
-    A language's share is that of the words that its own tokeniser makes.
+    A language's share is computed with the words of its own tokeniser.
     """
     parsed = [parse(sentence, vocabulary) for vocabulary in vocabularies.values()]
-    best = max(parsed, key=_share)  # the first of equals
+    best = max(parsed, key=_share)  # in a tie, the first language
     alternatives = [one.language for one in parsed if one is not best and _share(one) == _share(best)]
     return Detection(best, alternatives)
 

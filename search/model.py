@@ -97,7 +97,7 @@ class SearchModel:
         return "weights_sha256" in self.bundle.backbone
 
     def parse(self, sentence: str, language: str | None = None) -> Detection:
-        """A sentence as words of a language, by default of the one that knows the largest share of them."""
+        """A sentence as words of a language, by default the language that knows the largest share of them."""
         with self._lock:
             if language is None:
                 return detect_language(sentence, self.bundle.vocabularies)
@@ -108,7 +108,7 @@ class SearchModel:
         """A sentence to search with, as `parse`.
 
         Raises:
-            InputError: the model knows none of its words: it would find the neighbours of padding.
+            InputError: the model knows none of its words, so it would find the neighbours of padding.
         """
         detection = self.parse(sentence, language)
         if not detection.sentence.known_words:
@@ -237,10 +237,10 @@ class SearchModel:
             raise InputError(f"{index.folder}: its vectors are not of {self.size} numbers. Index again.")
 
     def backbone(self, batch: int = BATCH) -> "tuple[Backbone, ExtractionSettings]":
-        """The CNN with its weights, which must be the ones that the model was trained on.
+        """The CNN with its weights, which must be the weights that the model was trained on.
 
         Raises:
-            InputError: the weights are missing, or are others.
+            InputError: the weights are missing or differ.
         """
         from pipeline.images.backbone import load_backbone
         from pipeline.images.settings import ExtractionSettings
@@ -253,7 +253,8 @@ class SearchModel:
             )
         if "crop_evaluation" not in attributes:
             log.warning(
-                "%s: does not say how crops are evaluated; taken as exact. Bundle the model again.",
+                "%s: does not say how crops are evaluated; crop_evaluation exact is assumed. Bundle the "
+                "model again.",
                 self.bundle.folder,
             )
         if attributes["precision"] == "bfloat16":

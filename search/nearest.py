@@ -77,9 +77,9 @@ def search_exact(
 
 
 def _largest(scores: Tensor, k: int) -> Tensor:
-    """Places of the k largest of (n,) scores, in falling order; in a tie, the earlier places."""
+    """Places of the k largest of (n,) scores, in descending order; in a tie, the earlier places."""
     smallest = scores.topk(k).values[-1]
-    places = (scores >= smallest).nonzero()[:, 0]  # rising
+    places = (scores >= smallest).nonzero()[:, 0]  # in ascending order
     return places[scores[places].argsort(descending=True, stable=True)[:k]]
 
 
@@ -94,12 +94,12 @@ def build_approximate(vectors: NDArray[np.float16], path: Path, seed: int = 0) -
     index.train(vectors[np.sort(sample)].astype(np.float32))
     for start in range(0, count, BLOCK):
         index.add(vectors[start : start + BLOCK].astype(np.float32))
-    with open(path, "wb") as file:  # given a path, faiss would say of a full disk what no message can name
+    with open(path, "wb") as file:  # given a path, faiss would report a full disk without its file's name
         faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))
 
 
 def open_approximate(path: Path) -> "Index":
-    """An approximate index, memory-mapped."""
+    """A memory-mapped approximate index."""
     faiss = _faiss()
     try:
         index: Index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)

@@ -40,7 +40,7 @@ log = logging.getLogger("pipeline")
 PAGE = {"page.js": "text/javascript", "page.css": "text/css", "icon.svg": "image/svg+xml"}
 MAX_QUERY = 1000  # characters
 MAX_SIDE, QUALITY = 1600, 90  # pixels of a side and quality of a photograph that is sent as JPEG
-MAX_REQUESTS = 512  # that are being answered
+MAX_REQUESTS = 512  # that are answered at a time
 
 TopK = Annotated[int, Query(ge=1, le=100, description="number of results")]
 IndexNumber = Annotated[int, Query(ge=0, description="number of the index, see /api/indexes")]
@@ -80,12 +80,12 @@ def serve(
         raise InputError(f"--port {port}: expected a number from 1 to 65535.")
     if host not in LOCAL_HOSTS and not token_file:
         raise InputError(
-            f"--host {host}: other machines would reach the page. Give --token-file with a token "
-            "that they must know, or leave --host out."
+            f"--host {host}: other machines could reach the page. Give --token-file with a token that "
+            f"they must send, or leave --host out."
         )
     token = read_token(token_file) if token_file else None
     check_prefix(prefix)
-    listening = bound_socket(host, port)  # before models are loaded, and before anyone is told of it
+    listening = bound_socket(host, port)  # before models are loaded, and before the address is logged
     indexes = [open_index(folder, photographs) for folder in index]
     models = [load_for(opened, bundle, device, weights, threads) for opened in indexes]
     app = create_app(list(zip(models, indexes, strict=True)), token, os.cpu_count() or 1, prefix, title)
@@ -302,7 +302,7 @@ def _add_api(app: FastAPI, searches: _Searches, limit: CapacityLimiter) -> None:
         image: Annotated[str, Query(max_length=4096, description="id of an indexed image")],
         index: IndexNumber = 0,
     ) -> Response:
-        """The file of an indexed photograph; as JPEG where browsers do not show its kind, such as TIFF."""
+        """The file of an indexed photograph; as JPEG if browsers do not show its format, such as TIFF."""
         path = searches.model_and_index(index)[1].file_of(image)
         if path is None:
             raise HTTPException(404, "No such photograph in this index.")
@@ -353,7 +353,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(ClientDisconnect)
     async def client_left(request: Request, error: ClientDisconnect) -> Response:
-        return Response(status_code=499)  # which nobody receives
+        return Response(status_code=499)  # the client has gone and does not receive it
 
 
 def server(app: ASGIApp) -> uvicorn.Server:

@@ -1,4 +1,4 @@
-"""The table of commands of `python -m search`, as `pipeline.stages` has them for the pipeline."""
+"""The table of commands of `python -m search`, in the form of `pipeline.stages`."""
 
 from pipeline.stages import Stage, any_model
 

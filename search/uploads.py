@@ -1,4 +1,4 @@
-"""Uploaded pictures: their bytes are bounded, and the size that they declare is checked before decoding."""
+"""Uploaded pictures, whose bytes are bounded and whose declared size is checked before decoding."""
 
 import io
 import struct

@@ -1,4 +1,4 @@
-"""A real browser without a window: pages are opened as files, measured and photographed at a given width."""
+"""A real browser without a window, which opens pages as files, measures them and takes screenshots."""
 
 import json
 import re
@@ -43,7 +43,7 @@ frame.onload = async () => {{
 
 
 def measured(page: Path, width: int, folder: Path) -> dict[str, Any]:
-    """What a browser makes of a page: widths, what is outside or cut off, pictures, fonts, fetches."""
+    """Measurements of a page in a browser: widths, elements outside or cut off, pictures, fonts, fetches."""
     frame = _framed(page, width, 900, folder)
     done = _chromium(frame, f"--window-size={max(width, 500)},900", "--dump-dom")
     found = re.search(r"<title>(.*?)</title>", done, re.DOTALL)
@@ -53,7 +53,7 @@ def measured(page: Path, width: int, folder: Path) -> dict[str, Any]:
 
 
 def photograph(page: Path, width: int, height: int, output: Path) -> Path:
-    """A PNG of a page from its top."""
+    """A screenshot of the top of a page, as PNG."""
     frame = _framed(page, width, height, output.parent)
     _chromium(frame, f"--window-size={max(width, 500)},{height}", f"--screenshot={output}")
     return output

@@ -1,6 +1,6 @@
-"""A real Chromium that is driven: mouse, keyboard, files, width; what it logs and asks for is kept.
+"""A real Chromium under control: mouse, keyboard, files, width. Its log and its requests are recorded.
 
-It is spoken to in the DevTools protocol over two pipes, so nothing besides Chromium itself is needed.
+It is controlled by the DevTools protocol over two pipes, so nothing besides Chromium is needed.
 """
 
 import base64
@@ -20,10 +20,10 @@ PATIENCE = 60.0  # seconds that the page may take for anything
 
 
 class Tab:
-    """A page in a browser of its own.
+    """A page in a separate browser.
 
     Attributes:
-        asked: addresses that it has asked for. said: errors and warnings of its console, and exceptions.
+        asked: addresses that it has requested. said: errors and warnings of its console, and exceptions.
     """
 
     def __init__(self, write: int, read: int):
@@ -40,7 +40,7 @@ class Tab:
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Ask the browser for something and wait for its answer."""
+        """Call a method of the browser and wait for its answer."""
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters}
         if self.session:
@@ -59,7 +59,7 @@ class Tab:
         self.until("document.readyState === 'complete'")
 
     def value(self, expression: str) -> Any:
-        """What a piece of JavaScript gives."""
+        """The value of a piece of JavaScript."""
         found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in found, f"{expression}: {found['exceptionDetails']}"
         return found["result"].get("value")
@@ -100,7 +100,7 @@ class Tab:
             self.call("Input.dispatchDragEvent", type=kind, x=200, y=300, data=data)
 
     def wide(self, width: int, height: int, dark: bool = False) -> None:
-        """Make the page so wide and high, in a light or dark setting."""
+        """Set the size of the page, and its colour scheme, light or dark."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -112,7 +112,7 @@ class Tab:
         self.call("Emulation.setEmulatedMedia", features=[feature])
 
     def photograph(self, output: Path) -> None:
-        """A PNG of what is seen."""
+        """A screenshot of the visible part, as PNG."""
         output.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
 
     def _next(self) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 import gc
 import os
 
-# Two processes of tests share two cores: threads beyond these only wait, and by default they do it spinning.
-# Set before anything imports PyTorch, which reads both once.
+# Two processes of tests share two cores: more threads would only wait, by default in a busy loop. Both are
+# set before anything imports PyTorch, which reads them once.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
@@ -32,28 +32,28 @@ from pipeline.training.settings import TrainingSchedule, TrainSettings
 from pipeline.words.make import build_vocabulary
 from pipeline.words.settings import WordSettings
 
-# What they compare is told where it differs.
+# Their failed assertions show the values that differ.
 pytest.register_assert_rewrite("recorded", "reference")
 
-# A shell that starts the tests in the background has them ignore SIGINT, and nohup SIGHUP; so would all that
-# they start.
+# A shell that starts the tests in the background makes them ignore SIGINT, and nohup SIGHUP, as would all
+# processes that they start.
 for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, usual)
 
-# How long an example takes says nothing on a machine with other work.
+# The duration of an example means nothing on a busy machine.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
 def pytest_collection_finish() -> None:
-    """What is imported by now stays: going through it for garbage took a fifteenth of the time of tests."""
+    """Exempt imported modules from garbage collection, which took a fifteenth of the time of the tests."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_unconfigure() -> None:
-    """At the end it is garbage like all else; what is left over would be reported as leaked."""
+    """Undo the exemption at the end, when remaining objects would be reported as leaked."""
     gc.unfreeze()
 
 
@@ -66,7 +66,7 @@ IMAGES = {"train": 48, "val": 12, "test": 12}
 
 @pytest.fixture
 def things() -> dict[str, list[str]]:
-    """What the things are called in each language."""
+    """The names of the things in each language."""
     return WORDS
 
 
@@ -102,7 +102,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
 
 @pytest.fixture
 def experiment() -> dict[str, Any]:
-    """Settings of a small MULE with NC and LC; what is not named is the paper's."""
+    """Settings of a small MULE with NC and LC; other settings are the paper's."""
     return TrainSettings(
         scale="demo",
         dataset="things",

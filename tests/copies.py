@@ -10,15 +10,16 @@ State = dict[str, list[tuple[str, int, int]]]  # by entry: each path below it, i
 
 
 def duplicate(paths: Iterable[Path], folder: Path) -> None:
-    """Copy files and folders into a folder that is there."""
+    """Copy files and folders into an existing folder."""
     subprocess.run(["cp", "-a", *map(str, paths), str(folder)], check=True)
 
 
 class Copy:
-    """A copy that can be used again and again: restoring it takes less time than another copy.
+    """A reusable copy: restoring it takes less time than copying again.
 
     Args:
-        original: the finished project, which nothing may change. folder: of the copy, not there yet.
+        original: the finished project, which nothing may change. folder: of the copy, which does not exist
+        yet.
         linked: entries that are links to the original's.
     """
 
@@ -31,7 +32,7 @@ class Copy:
         self._copied = _state(folder)
 
     def restore(self) -> None:
-        """Copy the entries anew in which anything has changed since: content, mode, attribute or time."""
+        """Copy again the entries in which anything has changed: content, mode, attributes or time."""
         now = _state(self.folder)
         for name in now.keys() | self._copied.keys():
             if now.get(name) == self._copied.get(name):

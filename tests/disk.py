@@ -1,4 +1,4 @@
-"""A real small disk of its own for a test: a tmpfs that can be filled and mounted read-only."""
+"""A small real disk for a test: a tmpfs that can be filled and mounted read-only."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ class Disk:
         return found.f_bavail * found.f_frsize
 
     def fill(self, leave: int = 0) -> None:
-        """Fill it but for some bytes."""
+        """Fill it, except for some bytes."""
         self.filler.write_bytes(bytes(max(0, self.free - leave)))
 
     def make_room(self) -> None:
@@ -30,7 +30,7 @@ class Disk:
 
     @contextmanager
     def read_only(self) -> Iterator[None]:
-        """Mount it read-only meanwhile."""
+        """Mount it read-only during the block."""
         _run("mount", "-o", "remount,ro", str(self.folder))
         try:
             yield
@@ -51,7 +51,7 @@ def disk(folder: Path, size: int) -> Iterator[Disk]:
 
 @cache
 def missing() -> str:
-    """Why no tmpfs can be mounted here; empty where one can."""
+    """Why no tmpfs can be mounted here; empty if it can."""
     if os.geteuid() != 0:
         return "a tmpfs is mounted by root alone"
     with TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""A server that sends just the bytes that a test gives it: answers of any kind, and ones that never end."""
+"""A server that sends exactly the bytes that a test gives it: answers of any kind, also endless ones."""
 
 import socket
 import threading
@@ -12,7 +12,7 @@ Respond = Callable[[str], Iterator[bytes]]
 
 @contextmanager
 def answering(respond: Respond) -> Iterator[str]:
-    """The address of a server that sends just these bytes, and closes the connection."""
+    """The address of a server that sends exactly these bytes and closes the connection."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def serve() -> None:

@@ -1,4 +1,4 @@
-"""Evaluations written by hand: every language of every experiment with recalls that a test chooses."""
+"""Hand-written evaluations: each language of each experiment has the recalls that a test chooses."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ def write_evaluations(
 ) -> list[Path]:
     """An evaluation and its ranks for each key.
 
-    A recall that is not among those of a language is as its R@10. Chance is 1 to 7 percent in the order of
+    Recalls that a language does not list equal its R@10. Chance is 1 to 7 percent in the order of
     `METRICS`.
     trained_on, asked_with: translations of the models' training captions, and of the test queries.
     trained_with: the models' settings. sampled: their training steps and groups of images, by default 1, 1.
@@ -72,7 +72,7 @@ def write_evaluations(
 
 
 def _ranks(language: str, recalls: Recalls, images: int, sentences: int) -> pd.DataFrame:
-    """The first images are found at once, with all their sentences, as many as R@1 says, and so on."""
+    """As many images as R@1 says have rank 1, with all their sentences, and so on."""
     names = np.array([f"image{number:05d}" for number in range(images)])
     parts = []
     for way, each in (("i2s", 1), ("s2i", sentences)):
@@ -96,7 +96,7 @@ def of_models(models: Mapping[str, Mapping[str, float]]) -> dict[Key, Mapping[st
 def write_printed_evaluations(folder: Path, tables: Sequence[str], metrics: Sequence[str]) -> list[Path]:
     """Evaluations of the models of some tables' rows, with the recalls that the paper prints.
 
-    metrics: of these; with mR only, it stands for all recalls.
+    metrics: printed metrics to use; with mR only, all recalls equal it.
     """
     paper = configuration.load({"scale": "paper"}, ROOT / "config")
     transcribed = pd.read_csv(PAPERS, dtype=str, keep_default_na=False)

@@ -1,4 +1,4 @@
-"""Commands in forks of the tests' process: what they import is imported already."""
+"""Commands in forks of the test process, which has already imported what they import."""
 
 import contextlib
 import logging
@@ -13,14 +13,14 @@ from typing import NamedTuple, NoReturn
 
 
 class Exit(NamedTuple):
-    """How a command ended."""
+    """The output and exit status of a command."""
 
     status: int
     said: str
 
 
 def exit_of(run: Callable[[], object], folder: Path, arguments: Sequence[str]) -> Exit:
-    """What a command says on both streams and ends with."""
+    """Run a command in a fork; returns the text of both streams and its exit status."""
     with tempfile.TemporaryFile() as said:
         if not (child := os.fork()):
             status = 70
@@ -49,7 +49,7 @@ def leave(status: int) -> NoReturn:
 
 
 def status_of(run: Callable[[], object]) -> int:
-    """As a script of a package's entry point ends: sys.exit(main())."""
+    """The exit status of sys.exit(main()), as in the script of an entry point."""
     try:
         found = run()
     except SystemExit as end:

@@ -1,4 +1,4 @@
-"""Frozen multilingual CLIPs of the real architectures, small and with random weights, in folders."""
+"""Small frozen multilingual CLIPs of the real architectures, with random weights, in folders."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,7 @@ PIXELS: dict[str, Any] = {"size": {"shortest_edge": 32}, "crop_size": {"height":
 
 
 def tokenizer() -> transformers.PreTrainedTokenizerFast:
-    """Pieces of `SAID`'s words, and digits."""
+    """A tokeniser of the words of `SAID` and of digits."""
     pieces = Tokenizer(models.Unigram())
     pieces.pre_tokenizer = pre_tokenizers.Metaspace()
     special = ["<s>", "<pad>", "</s>", "<unk>"]

@@ -1,4 +1,4 @@
-"""A copy of the workflow in a folder of its own, run by the real Snakemake."""
+"""A copy of the workflow in its own folder, run by the real Snakemake."""
 
 import fcntl
 import os
@@ -45,13 +45,13 @@ READY = ["features.h5", *(f"words/human/{language}.h5" for language in ("en", "d
 
 
 class Project:
-    """A copy of the workflow in a folder of its own."""
+    """A copy of the workflow in its own folder."""
 
     def __init__(self, folder: Path):
         self.folder = folder
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run Snakemake to its end, which starts warm, as do its jobs on this machine; its streams as one."""
+        """Run Snakemake and its local jobs in forks (`warm.py`) to the end; returns both streams as one."""
         if "--cores" in arguments:
             warm.python()
         done = subprocess.run(
@@ -65,7 +65,7 @@ class Project:
         return subprocess.CompletedProcess(done.args, done.returncode, done.stdout, "")
 
     def run_beside(self, *arguments: str) -> "subprocess.Popen[str]":
-        """Start Snakemake; what it says comes as one text."""
+        """Start Snakemake, with both streams as one text."""
         return subprocess.Popen(
             ["snakemake", "--configfile", "small.yaml", *arguments],
             cwd=self.folder,
@@ -77,7 +77,7 @@ class Project:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of a Snakemake whose jobs find this Python."""
+        """Environment of a Snakemake whose jobs find this Python."""
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         return {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"}
 
@@ -108,10 +108,10 @@ class Project:
 
 
 def copy_of_project(folder: Path) -> Project:
-    """Copy the workflow into a folder that is there."""
+    """Copy the workflow into an existing folder."""
     for part in PARTS:
         source = ROOT / part
-        ignore = shutil.ignore_patterns("*.pyc.*", "code-*.[0-9]*")  # what another process is writing
+        ignore = shutil.ignore_patterns("*.pyc.*", "code-*.[0-9]*")  # files that another process is writing
         if source.is_dir():
             shutil.copytree(source, folder / part, ignore=ignore)
         else:
@@ -120,7 +120,7 @@ def copy_of_project(folder: Path) -> Project:
 
 
 def ready(folder: Path, temporary: pytest.TempPathFactory) -> Project:
-    """A copy with the demo ready to train on; it is made once for all tests of a run, in whatever process."""
+    """A copy with the demo ready to train on, which is made once for all tests of a run, in all processes."""
     base = temporary.getbasetemp()
     kept = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "ready"
     kept.mkdir(exist_ok=True)

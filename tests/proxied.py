@@ -1,4 +1,4 @@
-"""A proxy that shows a page below a path of its own and strips that path, as JupyterHub and nginx do."""
+"""A proxy that serves a page below a path and strips that path, as JupyterHub and nginx do."""
 
 import http.client
 import threading
@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @contextmanager
 def stripping_proxy(port: int, path: str) -> Iterator[str]:
-    """The address at which a proxy shows the page of a port, such as http://127.0.0.1:40000/user/me."""
+    """The address at which a proxy serves the page of a port, such as http://127.0.0.1:40000/user/me."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

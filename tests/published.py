@@ -1,8 +1,8 @@
-"""Miniature published files in their real layouts: the same bytes each time, with things that can be learnt.
+"""Miniature published files in their real layouts: the same bytes each time, with learnable content.
 
 Every image shows two or three of eight things, drawn from its id; its photograph has a coloured stripe for
-each, and its captions name them in every language. Files stand at `folder/HOST/PATH` of their URLs, those
-that are given on request at `folder/on-request`.
+each, and its captions name them in every language. Files are at `folder/HOST/PATH` of their URLs, data on
+request at `folder/on-request`.
 """
 
 import functools
@@ -185,7 +185,7 @@ def photograph(image: str) -> bytes:
 
 
 def write_vectors(path: Path, words: Collection[str], dimension: int = 300) -> None:
-    """FastText's text format: a header `words dimension`, then a word and its vector a line."""
+    """FastText's text format: a header `words dimension`, then one word and its vector per line."""
     generator = np.random.default_rng(0)
     lines = [f"{len(words)} {dimension}"]
     for word in words:
@@ -194,7 +194,7 @@ def write_vectors(path: Path, words: Collection[str], dimension: int = 300) -> N
 
 
 def write_dictionary(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
-    """MUSE's dictionary format: an English word and its translation a line."""
+    """MUSE's dictionary format: one English word and its translation per line."""
     _write_lines(path, [f"{english} {other}" for english, other in pairs])
 
 
@@ -214,7 +214,7 @@ def pairs(language: str) -> list[tuple[str, str]]:
 
 
 def write_everything(folder: Path, dimension: int = 300) -> dict[str, Any]:
-    """All of the above; returns which images there are and where the files given on request stand."""
+    """Write all of the above; returns the images and the paths of the data on request."""
     coco = mscoco_images()
     write_multi30k(folder)
     write_mscoco(folder, coco)
@@ -226,11 +226,11 @@ def write_everything(folder: Path, dimension: int = 300) -> dict[str, Any]:
     for language in LANGUAGES:
         vectors = facebook / f"fasttext/vectors-crawl/cc.{language}.300.vec.gz"
         write_vectors(vectors, [",", ".", "</s>", *words(language)], dimension)
-        if language not in ("zh", "ja"):  # of which MUSE published no aligned vectors
+        if language not in ("zh", "ja"):  # MUSE published no aligned vectors for these
             write_vectors(facebook / f"arrival/vectors/wiki.multi.{language}.vec", words(language), dimension)
         if language != "en":
             write_dictionary(facebook / f"arrival/dictionaries/en-{language}.txt", pairs(language))
-    for language in ("ar", "af", "ko", "ru"):  # of which no captions are published
+    for language in ("ar", "af", "ko", "ru"):  # no captions in these are published
         vectors = facebook / f"fasttext/vectors-crawl/cc.{language}.300.vec.gz"
         write_vectors(vectors, words("en"), dimension)
         write_vectors(facebook / f"arrival/vectors/wiki.multi.{language}.vec", words("en"), dimension)

@@ -1,6 +1,5 @@
 "use strict";
-// The URL says what is shown: ?image= an indexed image, ?picture= a dropped picture, ?q= a sentence, else the first
-// screen. A view keeps the keys of the later ones: they are where its link back leads.
+// The URL says what is shown: ?image= an indexed image, ?picture= a dropped picture, ?q= a sentence, else the first screen. A view keeps the keys that come later in this list, which its link back leads to.
 
 const byId = id => document.getElementById(id);
 const pageTitle = document.title;
@@ -26,7 +25,7 @@ const address = values => "./" + queryString(values).replace(/^\?$/, "");
 const currentQuery = () => Object.fromEntries(new URLSearchParams(location.search));
 const selectedIndexes = () => ({index: byId("index").value === "0" ? "" : byId("index").value, compare: byId("compare").value});
 
-// Go to a URL of this page, with the focus where a reader goes on; without `focus` it stays.
+// Go to a URL of this page, and move the focus to where a reader continues; without `focus` it stays.
 async function navigate(url, focus) {
   history.pushState(null, "", url);
   if (await show() && focus) document.querySelector(focus)?.focus({preventScroll: true});
@@ -99,13 +98,13 @@ function languageNote(results) {
       words.append(words.childNodes.length ? " " : "", results.unknown_words.includes(word) ? createElement("s", {}, word) : word);
     }
     note.append(" Read without the words that the model does not know: ", words, ".");
-    // Few screen readers say what is struck through.
+    // Few screen readers announce struck-through text.
     note.append(createElement("span", {class: "for-screen-readers"}, ` Unknown words: ${results.unknown_words.join(", ")}.`));
   }
   return note;
 }
 
-// From an indexed image to the dropped picture, from either to the sentence, else to the first screen.
+// The link back: from an indexed image to the dropped picture, from either to the sentence, else to the first screen.
 function backLink({image, picture, q, language, index, compare}) {
   if (!image && !picture) return "";
   const dropped = image && picture;
@@ -190,7 +189,7 @@ function showStatus(text, error = false) {
   byId("status").className = error ? "error" : "quiet";
 }
 
-// The section of what is drawn, or of the error that prevented it.
+// The section that shows the result, or the error that prevented it.
 async function sectionOf(drawing) {
   try {
     return await drawing;
@@ -199,7 +198,7 @@ async function sectionOf(drawing) {
   }
 }
 
-// Show what the URL says; whether nothing else has been asked for in the meantime.
+// Show what the URL says; returns whether nothing else was requested in the meantime.
 async function show() {
   if (!indexes.length) return false; // called again when they are listed
   pending.abort();

@@ -1,7 +1,7 @@
-"""A small project with finished work, and a user's two commands, each in a process that starts at once.
+"""A small finished project, and a user's two commands, each in a forked process.
 
-Every command is `main` of its program, in a fork of a process that has imported what commands import: Python
-alone would take seconds for each.
+Every command is its program's `main` in a fork of a process that has already imported what commands import,
+which takes Python seconds.
 """
 
 import csv
@@ -94,7 +94,7 @@ def write_own_data(folder: Path) -> None:
 
 
 def finished(folder: Path) -> Path:
-    """The project that BAD_INPUTS_BASE names, made before; else one made in a new folder."""
+    """The finished project that BAD_INPUTS_BASE names, or else one made in a new folder."""
     given = os.environ.get("BAD_INPUTS_BASE")
     return Path(given) if given else made(folder)
 
@@ -110,7 +110,7 @@ def made(folder: Path) -> Path:
 
 
 def kept(folder: Path) -> dict[str, str]:
-    """Digest of every table, model, feature store and cache: what no mistake may change."""
+    """Digest of every table, model, feature store and cache: files that no mistake may change."""
     found = sorted(path for part in ("results", "work/demo", "mine") for path in (folder / part).rglob("*"))
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -120,7 +120,7 @@ def kept(folder: Path) -> dict[str, str]:
 
 
 def preload() -> None:
-    """Import what the commands import, and read the code whose digests are asked for, once for all forks."""
+    """Import what the commands import, and parse the code for its digests, once for all forks."""
     for name in PRELOADED:
         importlib.import_module(name)
     for stage in STAGES:
@@ -143,9 +143,9 @@ def snakemake(folder: Path, *arguments: str, environment: Mapping[str, str] | No
 
 
 def stage(folder: Path, *arguments: str, limits: Mapping[str, int] | None = None) -> Exit:
-    """`python -m pipeline ARGUMENTS` or, of a command of search, `python -m search ARGUMENTS` in a folder.
+    """`python -m pipeline ARGUMENTS` or `python -m search ARGUMENTS` in a folder.
 
-    limits: bytes that it may have besides what it has now, by resource, such as FSIZE or AS.
+    limits: bytes that it may use in addition to what it uses now, by resource, such as FSIZE or AS.
     """
     program = "search" if arguments[0] in SEARCH_STAGES else "pipeline"
     main = importlib.import_module(f"{program}.__main__").main

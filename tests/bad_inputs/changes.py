@@ -32,7 +32,7 @@ TAKEN = socket.create_server(("127.0.0.1", 0))  # a port at which another progra
 
 
 def flip(path: Path, bit: int | None = None) -> None:
-    """Flip one bit, by default in the midst, as a disk does: the time of change stays."""
+    """Flip one bit, by default in the middle, as a disk does, which leaves the modification time."""
     status, content = path.stat(), bytearray(path.read_bytes())
     place = 4 * len(content) if bit is None else bit
     content[place // 8] ^= 1 << place % 8
@@ -120,7 +120,7 @@ def _transparent(colour: tuple[int, int, int, int], kind: str) -> bytes:
 
 
 def _with_chunk(kind: bytes, content: bytes, crc: int | None = None) -> bytes:
-    """A PNG with a chunk more after its header."""
+    """A PNG with another chunk after its header."""
     file = io.BytesIO()
     Image.new("RGB", (90, 80), "red").save(file, "PNG")
     png, found = file.getvalue(), zlib.crc32(kind + content) if crc is None else crc
@@ -174,7 +174,7 @@ def decomposed(folder: Path) -> None:
 
 
 def listed(folder: Path, name: str) -> Path:
-    """Where a photograph is to be, which the list of photographs has now."""
+    """The path at which the list of photographs says that a photograph is."""
     if not (table := folder / "photo.csv").exists():
         table.write_text("image,path\n")
     with table.open("a") as file:
@@ -183,7 +183,7 @@ def listed(folder: Path, name: str) -> Path:
 
 
 def photograph(name: str, content: bytes) -> Change:
-    """One photograph of these bytes more."""
+    """Add a photograph with these bytes."""
 
     def change(folder: Path) -> None:
         listed(folder, name).write_bytes(content)
@@ -212,7 +212,7 @@ def gone_photograph(folder: Path) -> None:
 
 
 def store(change: Callable[[list[str], np.ndarray], dict[str, object]], **attributes: object) -> Change:
-    """A feature store f.h5 made of the user's own, changed."""
+    """A changed copy f.h5 of the user's feature store."""
 
     def made(folder: Path) -> None:
         with h5py.File(folder / "mine/features.h5") as file:
@@ -296,7 +296,7 @@ def pickled_code(folder: Path) -> None:
 
 
 def flipped_model(folder: Path) -> None:
-    shutil.copyfile(folder / EXPERIMENT / "model.pt", folder / "m.pt")  # its seal stays behind
+    shutil.copyfile(folder / EXPERIMENT / "model.pt", folder / "m.pt")  # its digest stays behind
     flip(folder / "m.pt")
 
 
@@ -307,7 +307,7 @@ def _vectors(folder: Path) -> Path:
 def index_elsewhere(folder: Path) -> None:
     path = folder / INDEX / "index.json"
     text = path.read_text("utf-8")
-    path.unlink()  # and its seal
+    path.unlink()  # and its digest
     path.write_text(text.replace('"images-', '"../../images-'), "utf-8")
 
 
@@ -322,7 +322,7 @@ def another_evaluation(folder: Path) -> None:
 
 
 def aliases(name: str) -> Change:
-    """A YAML file whose ten lines stand for nine to the tenth values."""
+    """A YAML file whose ten lines expand to 9^10 values."""
     lines = ["scale: demo", "a: &a [x, x, x, x, x, x, x, x, x]"]
     lines += [f"{key}: &{key} [{', '.join([f'*{before}'] * 9)}]" for before, key in pairwise("abcdefghij")]
     return lambda folder: write(folder / name, "\n".join(lines))
@@ -338,7 +338,7 @@ def write(path: Path, text: str) -> None:
 
 
 def pipe_in_place_of(name: str) -> Change:
-    """A named pipe, from which nothing ever comes."""
+    """A named pipe into which nothing is ever written."""
 
     def made(folder: Path) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -377,7 +377,7 @@ def declared_ids(folder: Path) -> None:
 
 
 def placed(place: Callable[[h5py.File, Path], None]) -> Change:
-    """A store f.h5 of the user's ids, whose features are placed in it in some way."""
+    """A store f.h5 of the user's ids, whose features are stored in some layout."""
 
     def made(folder: Path) -> None:
         with h5py.File(folder / "mine/features.h5") as file:
@@ -418,7 +418,7 @@ def _features_of_no_file(file: h5py.File, folder: Path) -> None:
 
 
 def _unwritten(written: int, **options: object) -> Callable[[h5py.File, Path], None]:
-    """Features of which only some rows were written; HDF5 gives a fill value for the others."""
+    """Features with only some rows written; HDF5 returns a fill value for the others."""
 
     def place(file: h5py.File, folder: Path) -> None:
         features = file.create_dataset("features", (30, 8), "f4", fillvalue=0.5, **options)
@@ -450,7 +450,7 @@ def _of_a_filter_that_is_lacking(file: h5py.File, folder: Path) -> None:
 
 
 def features_changed(change: Callable[[h5py.File], None]) -> Change:
-    """Features of the images that an index of the finished project is made of, as f.h5, changed."""
+    """Changed features, as f.h5, of the images in an index of the finished project."""
 
     def made(folder: Path) -> None:
         shutil.copyfile(folder / "work/demo/shapes/features.h5", folder / "f.h5")
@@ -483,7 +483,7 @@ def captions_of(caption: str, language: str) -> Change:
 
 
 def weights(of: Callable[[dict[str, object]], object]) -> Change:
-    """A file w.pth with what is made of the weights of a small network of torchvision's."""
+    """A file w.pth with changed weights of a small network of torchvision."""
 
     def made(folder: Path) -> None:
         import torch
@@ -496,7 +496,7 @@ def weights(of: Callable[[dict[str, object]], object]) -> Change:
 
 
 def hand_made_index(change: Callable[[np.ndarray], np.ndarray]) -> Change:
-    """The vectors of the index changed, and its names with them, as a program of the user's would."""
+    """Change the vectors of the index, and the names in it, as a user's program would."""
 
     def made(folder: Path) -> None:
         path, listed = _vectors(folder), folder / INDEX / "index.json"
@@ -505,7 +505,7 @@ def hand_made_index(change: Callable[[np.ndarray], np.ndarray]) -> Change:
         name = f"images-{hashlib.sha256(content.getvalue()).hexdigest()[:16]}.npy"
         (path.parent / name).write_bytes(content.getvalue())
         text = listed.read_text("utf-8").replace(path.name, name)
-        listed.unlink()  # and its seal
+        listed.unlink()  # and its digest
         listed.write_text(text, "utf-8")
 
     return made
@@ -546,7 +546,7 @@ def other_columns(folder: Path) -> None:
 
 
 def encrypted_zip(folder: Path) -> None:
-    """A zip archive whose one member is marked as encrypted, in its two headers."""
+    """A zip archive whose only member is marked as encrypted, in both headers."""
     _zip(folder, ("a.jpg", b"1"))
     content = bytearray((folder / "a.zip").read_bytes())
     content[6] |= 1
@@ -563,7 +563,7 @@ def tar_out(folder: Path) -> None:
 
 
 def flipped(path: Path) -> Change:
-    """One bit of a file of the project's own."""
+    """Flip one bit of a file of the project."""
     return lambda folder: flip(folder / path)
 
 

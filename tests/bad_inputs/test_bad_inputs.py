@@ -52,9 +52,9 @@ PLACES = {
     "INDEX": str(INDEX),
     "PORT": str(TAKEN.getsockname()[1]),
 }
-# What nothing changes; a user edits the configuration and the list of published files.
+# Files that nothing changes; a user may edit the configuration and the list of published files.
 LINKED = [name for name in PARTS if name not in ("Snakefile", "config", "workflow")]
-LINES = 10  # that a message may take
+LINES = 10  # maximum number of lines of a message
 
 NETWORK = {
     "backbone": "tf_efficientnet_lite0",
@@ -102,7 +102,7 @@ def changed(folder: Path, case: dict[str, Any]) -> None:
 
 
 def placed(text: str) -> str:
-    """A text with the folders that its words in capitals stand for."""
+    """A text whose words in capitals are replaced by the folders that they stand for."""
     return re.sub("|".join(PLACES), lambda match: PLACES[match[0]], text)
 
 
@@ -130,7 +130,7 @@ def run(folder: Path, case: dict[str, Any]) -> Exit:
 
 
 def trouble(case: dict[str, Any], end: Exit) -> list[str]:
-    """What is not as a row says it."""
+    """The differences between a command's outcome and its row."""
     found = [f"exit {end.status}"] if end.status != case.get("exit", 1) else []
     found += [f"does not say {text!r}" for text in case["says"] if str(text) not in end.said]
     found += [f"says {text!r}" for text in case.get("lacks", []) if text in end.said]
@@ -145,7 +145,7 @@ def trouble(case: dict[str, Any], end: Exit) -> list[str]:
 
 
 def batches() -> list[list[dict[str, Any]]]:
-    """Rows that are run at once, because they are told together."""
+    """Rows that are run in one command, because their mistakes are reported together."""
     of: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for case in CASES:
         of[case.get("batch", case["name"])].append(case)
@@ -172,7 +172,7 @@ def test_every_bad_input_ends_in_one_message_and_costs_nothing(finished: Path, t
 
 
 def tried(number: int, finished: Path, folder: Path) -> list[str]:
-    """What is not as the rows of a batch say it, one text a row."""
+    """The differences between a batch's outcome and its rows, one text per row."""
     batch = batches()[number]
     copy = working_copy(finished, folder / str(os.getpid()))
     folder = copy.folder

@@ -1,4 +1,4 @@
-"""A bit that a disk loses never changes a table in silence: 200 places of every file kept between jobs."""
+"""A bit that a disk flips never changes a table silently: 200 places in every file kept between jobs."""
 
 import os
 import shlex
@@ -34,7 +34,7 @@ def kept(folder: Path) -> list[Path]:
 def test_a_flipped_bit_of_any_file_is_noticed(
     finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attributes: bool
 ) -> None:
-    """By the digest in an attribute of it; on a disk without attributes, beside it."""
+    """By its digest, in an attribute of the file or, on a disk without attributes, next to it."""
     paths = kept(finished)
     if not attributes:
         monkeypatch.delattr(os, "setxattr")
@@ -80,8 +80,8 @@ def test_a_flipped_bit_of_an_index_or_its_bundle_is_noticed(finished: Path, tmp_
             flip(path, int(bit))
 
 
-def test_a_file_changed_on_purpose_is_believed_without_its_seal(finished: Path, tmp_path: Path) -> None:
-    """By the command that the message gives, whatever is in the file's name."""
+def test_a_file_changed_on_purpose_is_accepted_without_its_digest(finished: Path, tmp_path: Path) -> None:
+    """With the command that the message gives, whatever characters the file's name has."""
     file = tmp_path / "a 'split'.csv"
     shutil.copy2(finished / "work/demo/shapes/split.csv", file)
     file.write_bytes(file.read_bytes().replace(b"val", b"tst"))
@@ -93,8 +93,10 @@ def test_a_file_changed_on_purpose_is_believed_without_its_seal(finished: Path, 
     require_file(file, "", "")
 
 
-def test_a_model_without_a_seal_is_refused_or_the_same(finished: Path, tmp_path: Path) -> None:
-    """On a disk without extended attributes: the checksums inside. (HDF5 has none of where its rows lie.)"""
+def test_a_flipped_bit_of_a_model_without_a_digest_is_refused_or_changes_nothing(
+    finished: Path, tmp_path: Path
+) -> None:
+    """Without extended attributes, by the checksums inside. (HDF5 has none for the places of its rows.)"""
     draw = np.random.default_rng(1)
     file = tmp_path / "model.pt"
     shutil.copyfile(finished / EXPERIMENT / "model.pt", file)
@@ -111,7 +113,9 @@ def test_a_model_without_a_seal_is_refused_or_the_same(finished: Path, tmp_path:
     assert refused > PLACES / 4
 
 
-def test_a_checkpoint_without_a_seal_is_refused_or_the_same(finished: Path, tmp_path: Path) -> None:
+def test_a_flipped_bit_of_a_checkpoint_without_a_digest_is_refused_or_changes_nothing(
+    finished: Path, tmp_path: Path
+) -> None:
     draw = np.random.default_rng(2)
     (found,) = (finished / "work/demo/checkpoints").glob("*-0.pt")
     file = tmp_path / "checkpoint.pt"

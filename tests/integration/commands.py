@@ -15,8 +15,7 @@ ALL = STAGES | SEARCH_STAGES
 
 
 class Command(NamedTuple):
-    """A job of a dry run. options: as the rule gives them, with their values. values: as the stage reads
-    them."""
+    """A job of a dry run. options: from the rule, with values. values: as the stage parses them."""
 
     stage: Stage
     options: dict[str, list[str]]

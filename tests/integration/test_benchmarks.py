@@ -1,4 +1,4 @@
-"""The benchmarks run to their end, at sizes that say nothing about speed."""
+"""Every benchmark runs to its end, at sizes too small to measure speed."""
 
 import re
 import subprocess

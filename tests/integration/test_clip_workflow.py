@@ -1,4 +1,4 @@
-"""results/context.csv by the real Snakemake: frozen models on the tables' test splits, in no table."""
+"""results/context.csv by the real Snakemake: frozen models on the tables' test splits, but in no table."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ ROWS = [{"row": 1, "method": "PARALLEL-EmbN", "experiment": "parallel-embn"}]
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A project with a model of the real architecture in a folder beside it; nothing is made yet."""
+    """A project with a model of the real architecture in a folder next to it; nothing is made yet."""
     made = copy_of_project(tmp_path_factory.mktemp("project"))
     write_model("AltCLIP", made.folder / "clips" / "small")
     return made
@@ -34,7 +34,7 @@ def configure(project: Project, *models: str) -> None:
     )
 
 
-def test_no_model_named_is_one_clear_message(project: Project) -> None:
+def test_a_configuration_without_a_model_is_one_clear_message(project: Project) -> None:
     configure(project)
     done = project.snakemake("-n", "results/context.csv")
     assert done.returncode == 1
@@ -54,9 +54,7 @@ def test_no_model_named_is_one_clear_message(project: Project) -> None:
         ),
     ],
 )
-def test_a_folder_that_holds_no_model_is_named_at_once(
-    project: Project, models: list[str], said: str
-) -> None:
+def test_a_folder_without_a_model_is_named_at_once(project: Project, models: list[str], said: str) -> None:
     if models == ["clips"]:
         models = ["./clips"]
     configure(project, *models)
@@ -83,7 +81,7 @@ def test_a_model_that_cannot_be_loaded_stops_the_call_before_anything_runs(proje
     assert not list((project.folder / ".snakemake" / "locks").glob("*"))
 
 
-def test_context_is_of_the_tables_languages_and_stands_in_no_table(project: Project) -> None:
+def test_context_has_the_tables_languages_and_is_in_no_table(project: Project) -> None:
     configure(project, "clips/small")
     project.make("results/context.csv", "results/mine.csv", "results/report.html")
     folder = project.folder
@@ -117,7 +115,9 @@ def test_a_photograph_that_is_overwritten_is_embedded_again(project: Project) ->
     assert project.would_run("results/context.csv") == {}
 
 
-def test_another_model_computes_its_own_rows_alone_and_a_changed_one_anew(project: Project) -> None:
+def test_another_model_computes_only_its_own_rows_and_a_changed_model_is_computed_again(
+    project: Project,
+) -> None:
     """Runs after the test above, on what it made."""
     shutil.copytree(project.folder / "clips" / "small", project.folder / "clips" / "other")
     configure(project, "clips/small", "clips/other")

@@ -1,4 +1,4 @@
-"""Every rule runs its stage with all that the stage needs, and with the digest of the same code."""
+"""Every rule gives its stage all that the stage needs, and the digest of the code that it runs."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ from pipeline.stages import STAGES
 
 pytestmark = pytest.mark.integration
 
-# Nothing has its default, so that an option that is not handed on is missed.
+# No key has its default, so that an option that is not passed on is noticed.
 LIMITS = {"requests_per_day": 9, "max_wait": 8.0}
 DEMO: dict[str, Any] = {
     "scale": "demo",
@@ -61,7 +61,7 @@ PAPER: dict[str, Any] = {
     "translation": {"default": {"provider": "dictionary"}},
 }
 FLICKR8K: dict[str, Any] = {"scale": "flickr8k", "seeds": [3]}
-# Dry runs whose jobs are of every rule together.
+# Dry runs that together have jobs of every rule.
 DRY_RUNS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "demo": (
         DEMO,
@@ -98,17 +98,17 @@ DRY_RUNS: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
 }
 
-# Commands that people run; no rule does, or no digest of theirs is compared.
+# Commands that people run by hand, or whose digest is not compared.
 WITHOUT_RULE = {"check-clip", "show-table", *(name for name in STAGES if name.startswith("manage-"))}
 WITHOUT_DIGEST = {"download", "unpack", "publish", "prefetch-models"}
-UNLISTED = {"code", "settings"}  # a digest, and blocks of which the plan's tests tell
-# By stage, options of some jobs, read against the stage's help and the configurations above.
+UNLISTED = {"code", "settings"}  # a digest, and blocks that the plan's tests check
+# By stage, options of some jobs, checked by hand against the stage's help and the configurations above.
 EXPECTED: dict[str, list[str]] = yaml.safe_load(Path(__file__).with_name("commands.yaml").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory: pytest.TempPathFactory) -> list[Command]:
-    """The jobs of all dry runs; reading them has parsed each as its stage does."""
+    """The jobs of all dry runs, each parsed as its stage does."""
     found = []
     for name, (settings, targets) in DRY_RUNS.items():
         folder = tmp_path_factory.mktemp(name)
@@ -142,7 +142,7 @@ def test_every_rule_has_a_line_in_the_list(tmp_path: Path) -> None:
 
 
 def test_a_job_is_planned_with_the_digest_of_the_code_that_it_runs(commands: list[Command]) -> None:
-    """Else an edit would rerun nothing, or the job itself refuse to run."""
+    """Otherwise an edit would rerun nothing, or the job would refuse to run."""
     wrong = {
         command.stage.name
         for command in commands
@@ -152,8 +152,8 @@ def test_a_job_is_planned_with_the_digest_of_the_code_that_it_runs(commands: lis
     assert {command.values["code"] for command in commands if command.stage.name in wrong} == {None}
 
 
-def test_every_option_is_handed_on(commands: list[Command]) -> None:
-    """Of each stage some jobs in full, which together have every option that a rule gives."""
+def test_every_option_is_passed_on(commands: list[Command]) -> None:
+    """Some jobs of each stage are listed in full, which together have every option that a rule gives."""
     shown = {f"{command.stage.name} {shown_options(command)}" for command in commands}
     lines = [f"{stage} {line}" for stage, of_stage in EXPECTED.items() for line in of_stage]
     assert [line for line in lines if line not in shown] == []
@@ -167,8 +167,8 @@ def test_every_option_is_handed_on(commands: list[Command]) -> None:
     assert given == listed
 
 
-def test_options_that_no_rule_gives_are_these(commands: list[Command]) -> None:
-    """Each has a default, which parsing the commands has shown."""
+def test_no_rule_gives_these_options(commands: list[Command]) -> None:
+    """Each has a default, since the commands were parsed without it."""
     left = {
         (command.stage.name, each.name.replace("_", "-"))
         for command in commands
@@ -184,7 +184,7 @@ def test_options_that_no_rule_gives_are_these(commands: list[Command]) -> None:
 
 
 def shown_options(command: Command) -> str:
-    """The options of a job but for `UNLISTED`; of over four values the first, the last and their number."""
+    """The options of a job except `UNLISTED`; of over four values the first, the last and their number."""
     shown = []
     for option, values in command.options.items():
         if option not in UNLISTED:

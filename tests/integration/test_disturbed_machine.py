@@ -1,6 +1,6 @@
 """Full disks, read-only folders, denied permission, locked files, clock skew, two Snakemakes in one folder.
 
-Each gives a clear message, loses nothing, and ends well once its cause is gone. All of it is real.
+Each gives a clear message, loses nothing, and succeeds once its cause is gone. Nothing is simulated.
 """
 
 import json
@@ -48,13 +48,13 @@ def small(tmp_path: Path) -> Iterator[Disk]:
 
 
 class Stage:
-    """`python -m pipeline STAGE ...` in this process, with what it says as an error."""
+    """`python -m pipeline STAGE ...` in this process, and its error message."""
 
     def __init__(self, patch: pytest.MonkeyPatch, said: pytest.CaptureFixture[str]):
         self.patch, self.said = patch, said
 
     def __call__(self, *arguments: object) -> str:
-        """Run it; what it says if it fails, which is one line, and nothing if it does not."""
+        """Run it; returns its error, which is one line, or an empty text."""
         self.patch.setattr(sys, "argv", ["pipeline", *map(str, arguments)])
         self.said.readouterr()
         status = __main__.main()
@@ -110,7 +110,7 @@ def test_a_table_on_a_full_disk(tmp_path: Path, small: Disk, stage: Stage) -> No
 
 
 @mounts
-def test_features_that_have_no_room_fail_before_the_first_image(
+def test_extraction_without_disk_space_fails_before_the_first_image(
     tmp_path: Path, small: Disk, stage: Stage
 ) -> None:
     small.fill(leave=20_000)
@@ -130,8 +130,10 @@ def test_features_that_have_no_room_fail_before_the_first_image(
 
 
 @mounts
-def test_features_begun_on_a_disk_that_is_full_in_between(tmp_path: Path, small: Disk, stage: Stage) -> None:
-    """All space is taken at the beginning: a disk that fills up afterwards stops nothing."""
+def test_a_disk_that_fills_up_during_extraction_stops_nothing(
+    tmp_path: Path, small: Disk, stage: Stage
+) -> None:
+    """All space is allocated at the beginning."""
     arguments = extraction(tmp_path, small.folder / "partial.h5")
     (tmp_path / "image11.png").rename(tmp_path / "away.png")
     assert "images cannot be decoded" in stage_of_many_lines(stage, arguments)
@@ -165,7 +167,7 @@ def extraction(folder: Path, partial: Path) -> list[object]:
 
 
 @mounts
-def test_a_checkpoint_on_a_full_disk_leaves_the_one_before(
+def test_a_checkpoint_on_a_full_disk_keeps_the_previous_one(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, small: Disk, stage: Stage
 ) -> None:
     experiment["training"]["epochs"] = 3
@@ -196,12 +198,12 @@ def test_a_checkpoint_on_a_full_disk_leaves_the_one_before(
 
 
 @mounts
-def test_a_model_on_a_full_disk_is_written_from_the_checkpoint_once_there_is_room(
+def test_a_model_that_did_not_fit_is_written_from_the_checkpoint_once_there_is_space(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, small: Disk, stage: Stage
 ) -> None:
     experiment["training"]["epochs"] = 2
     arguments = training(inputs, experiment, tmp_path / "checkpoint.pt", small.folder / "model")
-    small.fill(leave=8192)  # the curves find room, the model does not
+    small.fill(leave=8192)  # the curves fit, the model does not
     said = stage(*arguments)
     assert said.startswith(f"error: {small.folder}/model/model.pt: no space is left on its disk. Make room")
     assert names(small.folder / "model") == ["curves.csv"]
@@ -209,7 +211,7 @@ def test_a_model_on_a_full_disk_is_written_from_the_checkpoint_once_there_is_roo
     assert before["epoch"] == 2
     small.make_room()
     with stage.patch.context() as patch:
-        patch.setattr(loop.Run, "_step", None)  # no step is taken again
+        patch.setattr(loop.Run, "_step", None)  # no training step runs again
         assert stage(*arguments) == ""
     assert load_model(small.folder / "model/model.pt")[1].epoch in (1, 2)
 
@@ -274,7 +276,7 @@ def test_a_read_only_folder(tmp_path: Path, small: Disk, stage: Stage) -> None:
 
 
 @mounts
-def test_an_unfinished_store_on_a_read_only_disk_is_not_begun_anew(
+def test_an_unfinished_store_on_a_read_only_disk_does_not_start_over(
     tmp_path: Path, small: Disk, stage: Stage
 ) -> None:
     partial = small.folder / "partial.h5"
@@ -291,7 +293,7 @@ def test_an_unfinished_store_on_a_read_only_disk_is_not_begun_anew(
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """Be a user without rights meanwhile."""
+    """Be a user without rights during the block."""
     os.seteuid(65534)
     try:
         yield
@@ -386,7 +388,7 @@ def test_a_file_from_the_future_reruns_nothing_while_its_content_is_the_same(pro
     os.utime(table, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def test_a_job_whose_input_is_from_the_future_says_so_and_runs_once_it_is_touched(project: Project) -> None:
+def test_a_job_with_an_input_from_the_future_reports_it_and_runs_once_it_is_touched(project: Project) -> None:
     project.make(TOKENS)
     table, tokens = project.folder / "work/demo/multi30k/captions/de.csv", project.folder / TOKENS
     whole = tokens.read_bytes()
@@ -403,6 +405,6 @@ def test_a_job_whose_input_is_from_the_future_says_so_and_runs_once_it_is_touche
 
 
 def _ahead(path: Path) -> None:
-    """Let a file be of a clock that is an hour ahead."""
+    """Give a file the time of a clock that is an hour ahead."""
     later = time.time() + 3600
     os.utime(path, (later, later))

@@ -14,12 +14,12 @@ from project import Project
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
-# Part of no stage's digest, and imported by every stage.
+# In no stage's digest, but imported by every stage.
 IMPORTED = "pipeline/common/signals.py"
 
 
 class Failure(NamedTuple):
-    """An edit (file, old and new text) by which a rule is due, what then runs again, and the target."""
+    """An edit (file, old and new text) that makes a rule run again, the rules that run, and the target."""
 
     edit: tuple[str, str, str]
     reruns: set[str]
@@ -53,7 +53,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("rule", FAILURES)
-def test_a_job_that_failed_is_due_again_and_costs_no_earlier_result(
+def test_a_failed_job_runs_again_and_loses_no_earlier_result(
     finished_project: Path, tmp_path: Path, rule: str
 ) -> None:
     failure = FAILURES[rule]
@@ -79,7 +79,7 @@ def test_a_job_that_failed_is_due_again_and_costs_no_earlier_result(
     assert (after[model] != before[model]) == (rule == "train")
 
 
-def test_code_edited_during_a_run_is_refused_and_costs_nothing(
+def test_code_edited_during_a_run_is_refused_and_nothing_is_lost(
     finished_project: Path, tmp_path: Path
 ) -> None:
     project = Project(shutil.copytree(finished_project, tmp_path / "project"))

@@ -1,4 +1,4 @@
-"""The features stage as a person runs it, killed in the midst of its work."""
+"""The stage `extract-features` as a person runs it, and killed while it works."""
 
 import json
 import os
@@ -22,13 +22,13 @@ from pipeline.images.store import DONE, read_features
 
 ROOT = Path(__file__).parents[2]
 IMAGES = [f"photo{i}" for i in range(60)]
-FEW = 12  # where nothing is killed
+FEW = 12  # images of tests that kill nothing
 
 
 @pytest.mark.extended
 @pytest.mark.integration
-def test_killed_runs_end_in_the_undisturbed_result(tmp_path: Path) -> None:
-    """Killed by SIGKILL three times at moments of no one's choosing, the store is the same to the byte."""
+def test_killed_runs_end_with_the_undisturbed_result(tmp_path: Path) -> None:
+    """After three SIGKILLs at random moments, the store is the same to the byte."""
     options = _inputs(tmp_path)
     undisturbed = _start(options, tmp_path / "whole.h5")
     _, log = undisturbed.communicate()
@@ -58,7 +58,7 @@ def test_killed_runs_end_in_the_undisturbed_result(tmp_path: Path) -> None:
 
 @pytest.mark.extended
 @pytest.mark.integration
-def test_sigterm_ends_the_run_in_order_with_what_was_done(tmp_path: Path) -> None:
+def test_sigterm_ends_the_run_cleanly_and_keeps_what_was_done(tmp_path: Path) -> None:
     options, output = _inputs(tmp_path), tmp_path / "out.h5"
     partial = tmp_path / "out.h5.partial"
     process = _start(options, output)
@@ -103,7 +103,7 @@ def test_shards_of_the_command_line_merge_into_one_store(tmp_path: Path) -> None
 
 @pytest.mark.integration
 @pytest.mark.extended
-def test_a_run_that_misses_its_gpu_says_so_and_how_long_it_takes(tmp_path: Path) -> None:
+def test_a_run_without_its_gpu_logs_that_and_how_long_it_takes(tmp_path: Path) -> None:
     options = {**_inputs(tmp_path, FEW), "--gpus": "1", "--output": str(tmp_path / "out.h5")}
     done = _stage(
         "extract-features", *_listed_options(options), env={**os.environ, "CUDA_VISIBLE_DEVICES": ""}
@@ -167,7 +167,7 @@ def _start(options: dict[str, str], output: Path) -> "subprocess.Popen[str]":
 
 
 def _done(partial: Path) -> int:
-    """Images that a store in the making has, read beside its writer."""
+    """Number of images that an unfinished store has, read while it is being written."""
     if not partial.exists():
         return 0
     with h5py.File(partial, locking=False) as file:

@@ -1,4 +1,4 @@
-"""What a change of the images' settings runs again, and shards as jobs of their own, through Snakemake."""
+"""Changed image settings rerun what they must, and shards are separate jobs, through Snakemake."""
 
 import re
 from pathlib import Path
@@ -122,7 +122,7 @@ def test_an_experiment_is_trained_on_a_second_feature_set(
     assert "experiment on-vgg cannot be trained: the configuration has no features vgg" in done.stdout
 
 
-def test_each_feature_set_may_be_ready_made(tmp_path: Path) -> None:
+def test_each_feature_set_may_be_precomputed(tmp_path: Path) -> None:
     project = copy_of_project(tmp_path)
     small: dict[str, Any] = {"scale": "demo", "sources": {"scenes": 36}, **ON_VGG}
     main, vgg = "work/demo/multi30k/features.h5", "work/demo/multi30k/features-vgg.h5"

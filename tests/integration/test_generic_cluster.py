@@ -29,13 +29,13 @@ DEMO = {
 
 @pytest.fixture(scope="module")
 def queue_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the queue was asked for, a line a job."""
+    """The requests to the queue, one line per job."""
     return tmp_path_factory.mktemp("queue") / "asked"
 
 
 @pytest.fixture
 def project(shared_project: Project, queue_log: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A project beside a queue."""
+    """A project next to a queue."""
     monkeypatch.setenv("PATH", str(Path(__file__).parents[1] / "queue"), prepend=os.pathsep)
     monkeypatch.setenv("QUEUE_ASKED", str(queue_log))
     monkeypatch.setenv("EXIT_STATUS_WAIT", "1")
@@ -60,7 +60,7 @@ def test_a_table_is_made_by_submitted_jobs(project: Project, queue_log: Path) ->
     assert "-l select=1:ncpus=1:mem=8000mb:ngpus=0 -l walltime=43200 " in training
 
 
-def test_a_killed_training_is_submitted_again_with_more_memory_and_goes_on(
+def test_a_killed_training_is_submitted_again_with_more_memory_and_resumes(
     project: Project, queue_log: Path
 ) -> None:
     project.configure(**DEMO, experiments={"embn": {"settings": {"training": {"epochs": 300}}}})
@@ -87,7 +87,7 @@ def test_jobs_are_cancelled_with_snakemake(project: Project) -> None:
 
 
 def test_a_queued_job_refuses_code_that_was_edited_after_the_run_began(project: Project) -> None:
-    """Each job of a queue reads the workflow anew, and so would plan with the edited code itself."""
+    """Each job in a queue reads the workflow again, so it would plan with the edited code."""
     project.configure(**DEMO)
     module = project.folder / "pipeline/words/vocabulary.py"
     edit = f"    with open('{module}', 'a') as edited:\n        edited.write('EDITED = True\\n')\n"

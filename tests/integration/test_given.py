@@ -1,7 +1,7 @@
-"""What jobs are given: each the files of its own language, data set, scale and seed, and what is configured.
+"""Each job is given the files of its language, data set, scale and seed, and its settings.
 
 The commands of dry runs are read; nothing is made. Stages check little of this: vectors of another language
-or captions of another part are files as good as the right ones.
+or captions of another part are valid files too.
 """
 
 import json
@@ -21,7 +21,7 @@ Options = dict[str, list[str]]
 FACEBOOK = "work/sources/dl.fbaipublicfiles.com"
 MULTI30K = ["en", "de", "fr", "cs"]
 MSCOCO = ["en", "zh", "ja"]
-TRANSLATED = ["de", "fr", "cs", "ar", "af", "ko", "ru"]  # into which MSCOCO's English is
+TRANSLATED = ["de", "fr", "cs", "ar", "af", "ko", "ru"]  # languages that MSCOCO's English is translated into
 
 
 def options_of(project: Project, *targets: str) -> dict[str, Options]:
@@ -52,7 +52,7 @@ def settings(options: Options) -> dict[str, Any]:
 
 
 def each(pattern: str, languages: list[str]) -> list[str]:
-    """Paths with a language in the place of *."""
+    """Paths in which a language replaces *."""
     return [pattern.replace("*", language) for language in languages]
 
 
@@ -76,7 +76,7 @@ LESSONS = [
 
 @pytest.fixture(scope="module")
 def project_with_answers(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A project of scale paper whose user has been given what must be asked for."""
+    """A project of scale paper that has the data available on request."""
     project = copy_of_project(tmp_path_factory.mktemp("paper"))
     for name in ("flickr30k", "coco-cn"):
         (project.folder / "on-request" / name).mkdir(parents=True)
@@ -100,14 +100,14 @@ def paper(project_with_answers: Project) -> dict[str, Options]:
     )
 
 
-def test_a_split_is_drawn_as_configured(paper: dict[str, Options]) -> None:
+def test_a_split_is_sampled_as_configured(paper: dict[str, Options]) -> None:
     drawn = paper["work/paper/mscoco/split.csv"]
     assert settings(drawn) == {"source": "mscoco", "sample_size": 12, "split_seed": 7}
     assert drawn["requested"] == ["on-request/coco-cn"] and "image-list" not in drawn
     assert settings(paper["work/paper/multi30k/split.csv"]) == {"source": "multi30k", "split": "multi30k"}
 
 
-def test_named_images_take_the_place_of_a_draw_and_own_captions_have_a_seed(
+def test_listed_images_replace_sampling_and_custom_captions_have_a_seed(
     project_with_answers: Project,
 ) -> None:
     mine = project_with_answers.folder / "mine"
@@ -128,7 +128,7 @@ def test_named_images_take_the_place_of_a_draw_and_own_captions_have_a_seed(
     assert settings(jobs["work/paper/mine/split.csv"]) == of_table
 
 
-def test_photographs_are_those_of_the_data_set(paper: dict[str, Options]) -> None:
+def test_each_data_set_has_its_own_photographs(paper: dict[str, Options]) -> None:
     mscoco, multi30k = (paper[f"work/paper/{name}/images.csv"] for name in ("mscoco", "multi30k"))
     assert mscoco["images"] == ["work/photographs/train2014", "work/photographs/val2014"]
     assert multi30k["images"] == ["on-request/flickr30k"]
@@ -147,8 +147,10 @@ def test_each_language_has_its_own_published_vectors(paper: dict[str, Options]) 
         assert words["sentences"] == [f"work/paper/multi30k/tokens/{code}.csv"]
 
 
-def test_a_vocabulary_is_of_its_languages_captions_and_translations(paper: dict[str, Options]) -> None:
-    """English translations stand for the captions that a language has not, and are added to those it has."""
+def test_a_vocabulary_is_built_from_its_languages_captions_and_translations(
+    paper: dict[str, Options],
+) -> None:
+    """Translations from English replace the captions that a language lacks, and are added to the others."""
     folder = "work/paper/mscoco"
     for code in [*MSCOCO, *TRANSLATED]:
         words = paper[f"{folder}/words/augmented/{code}.h5"]
@@ -246,7 +248,7 @@ def test_lessons_selects_the_parts_of_its_experiments(
     assert settings(trained)["seed"] == 4
 
 
-def test_what_lessons_draws_is_drawn_by_the_configured_seed(paper: dict[str, Options]) -> None:
+def test_samples_of_lessons_have_the_configured_seed(paper: dict[str, Options]) -> None:
     folder = "work/paper/multi30k"
     drawn = paper[f"{folder}/parts/drawn/1-seed5/comparable/de.csv"]
     assert drawn["part"] == [f"{folder}/parts/comparable/de.csv"]
@@ -275,7 +277,7 @@ def test_counted_tables_read_the_text_that_they_name(paper: dict[str, Options]) 
     }
 
 
-def test_a_figures_points_and_their_models_are_of_all_seeds(paper: dict[str, Options]) -> None:
+def test_a_figures_points_have_models_of_all_seeds(paper: dict[str, Options]) -> None:
     figure = paper["work/results/paper/smalr/figure1b.csv"]
     folders = [str(Path(path).parent) for path in figure["models"]]
     assert figure["models"] == [f"{folder}/model.pt" for folder in folders]
@@ -319,7 +321,7 @@ def flickr8k(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Options]:
     )
 
 
-def test_translations_are_borrowed_for_the_borrowers_images(flickr8k: dict[str, Options]) -> None:
+def test_borrowed_translations_are_those_of_the_borrowers_images(flickr8k: dict[str, Options]) -> None:
     for code in ("zh", "ja"):
         borrowed = flickr8k[f"work/flickr8k/multi30k/translations/en-{code}.csv"]
         assert (borrowed["provider"], borrowed["origin"]) == (["files"], ["google"])
@@ -329,15 +331,15 @@ def test_translations_are_borrowed_for_the_borrowers_images(flickr8k: dict[str, 
     assert published["captions"] == [f"{CHINESE}/captions/zh.csv"] and "images" not in published
 
 
-def test_vectors_are_of_multi30ks_text_where_it_has_the_language(flickr8k: dict[str, Options]) -> None:
-    """Text leaves out what any data set of the scale validates or tests with."""
+def test_vectors_are_trained_on_multi30ks_text_if_it_has_the_language(flickr8k: dict[str, Options]) -> None:
+    """The text leaves out captions that any data set of the scale validates or tests with."""
     for code in [*MULTI30K, "zh", "ja", "ar", "af", "ko", "ru"]:
         words = flickr8k[f"work/flickr8k/multi30k/words/augmented/{code}.h5"]
         of_text = code in MULTI30K
         assert settings(words)["vectors"] == ("multi30k" if of_text else "train")
         folder = "work/flickr8k/text" if of_text else "work/flickr8k/multi30k/text"
         assert words["vectors-file"] == [f"{folder}/{code}.bin"]
-    for code, origin in (("zh", "google"), ("ar", "dictionary")):  # whoever translated all of its captions
+    for code, origin in (("zh", "google"), ("ar", "dictionary")):  # the provider of all its captions
         trained = flickr8k[f"work/flickr8k/multi30k/text/{code}.bin"]
         assert (trained["language"], trained["caption-origin"]) == ([code], [origin])
     for code in MULTI30K:
@@ -356,8 +358,8 @@ def test_captions_that_were_translated_keep_their_origin(flickr8k: dict[str, Opt
         assert flickr8k[f"work/flickr8k/multi30k/words/augmented/{code}.h5"]["caption-origin"] == [origin]
 
 
-def test_parts_of_a_data_set_are_of_its_own_captions(flickr8k: dict[str, Options]) -> None:
-    """Chinese has captions of people, Google and Baidu, Japanese those of Google alone."""
+def test_parts_of_a_data_set_contain_only_its_own_captions(flickr8k: dict[str, Options]) -> None:
+    """Chinese captions are by people, Google and Baidu, Japanese captions only by Google."""
     for code, part, origin in (("zh", "comparable", "human"), ("ja", "translation", "google")):
         made = flickr8k[f"{CHINESE}/parts/{part}/{code}.csv"]
         assert (made["sentences"], made["origin"]) == ([f"{CHINESE}/tokens/{code}.csv"], [origin])
@@ -366,14 +368,14 @@ def test_parts_of_a_data_set_are_of_its_own_captions(flickr8k: dict[str, Options
     }
 
 
-def test_an_index_has_own_captions_of_test_images_alone(flickr8k: dict[str, Options]) -> None:
-    """As the recalls do: Flickr8K-CN has Google's and Baidu's Chinese in the same table."""
+def test_an_index_has_only_own_captions_of_test_images(flickr8k: dict[str, Options]) -> None:
+    """As for the recalls: Flickr8K-CN has Google's and Baidu's Chinese in the same table."""
     made = flickr8k[f"{CHINESE}/experiments/mule-full/seed3/index"]
     assert made["original"] == [] and made["split"] == [f"{CHINESE}/split.csv:test"]
     assert made["sentences"] == each(f"{CHINESE}/tokens/*.csv", ["en", "zh", "ja"])
 
 
-def test_a_model_trained_with_translations_takes_those_of_both_directions(
+def test_a_model_trained_with_translations_uses_both_directions(
     flickr8k: dict[str, Options],
 ) -> None:
     trained = flickr8k[f"{CHINESE}/experiments/mule-full-human+mt/seed3/model.pt"]
@@ -386,7 +388,7 @@ def test_a_model_trained_with_translations_takes_those_of_both_directions(
         assert words["translations"] == each(f"{CHINESE}/translations/*.csv", pairs)
 
 
-def test_vectors_are_aligned_to_english_which_stays(flickr8k: dict[str, Options]) -> None:
+def test_vectors_are_aligned_to_english_whose_vectors_stay(flickr8k: dict[str, Options]) -> None:
     folder = f"{CHINESE}/words/human"
     evaluated = flickr8k[f"{CHINESE}/experiments/muse-embn/seed3/test-original.json"]
     assert evaluated["words"] == [f"{folder}/en.h5", *each(f"{folder}/muse/*.h5", ["zh", "ja"])]
@@ -396,15 +398,15 @@ def test_vectors_are_aligned_to_english_which_stays(flickr8k: dict[str, Options]
         assert aligned["dictionaries"] == [f"{FACEBOOK}/arrival/dictionaries/en-{code}.txt"]
 
 
-def test_translated_queries_are_of_all_other_languages(flickr8k: dict[str, Options]) -> None:
+def test_queries_are_translated_from_all_other_languages(flickr8k: dict[str, Options]) -> None:
     evaluated = flickr8k[f"{CHINESE}/experiments/embn-en/seed3/test-translated.json"]
     assert evaluated["words"] == [f"{CHINESE}/words/human/en.h5"]
     assert evaluated["sentences"] == each(f"{CHINESE}/tokens/*.csv", MSCOCO)
     assert evaluated["translated-queries"] == each(f"{CHINESE}/translations/*-en.csv", ["zh", "ja"])
 
 
-def test_queries_reach_another_language_by_way_of_english(flickr8k: dict[str, Options]) -> None:
-    """What is borrowed does not tell of which query it is, and is translated anew."""
+def test_queries_reach_another_language_via_english(flickr8k: dict[str, Options]) -> None:
+    """Borrowed translations do not say which query they translate, so queries are translated again."""
     folder = "work/flickr8k/multi30k/translations"
     onward = flickr8k[f"{folder}/queries/de-ja.csv"]
     assert (onward["source"], onward["target"]) == (["en"], ["ja"])
@@ -426,7 +428,7 @@ def test_queries_reach_another_language_by_way_of_english(flickr8k: dict[str, Op
     assert settings(asked)["kind"] == "learned"
 
 
-def test_a_hybrid_model_begins_with_its_assignment(flickr8k: dict[str, Options]) -> None:
+def test_a_hybrid_model_starts_from_its_assignment(flickr8k: dict[str, Options]) -> None:
     trained = flickr8k[f"{SMALR}/model.pt"]
     (entries,) = trained["pretrained"]
     assigned = flickr8k[entries]
@@ -483,7 +485,7 @@ def report_options(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Option
 
 
 def test_a_table_has_the_evaluations_of_its_cells_with_all_seeds(report_options: dict[str, Options]) -> None:
-    """A model of English is asked in English by own captions, and by translations for another language."""
+    """An English model is evaluated with English captions and with translations from another language."""
     assert report_options["work/results/demo/mine.csv"]["evaluations"] == [
         f"work/demo/{name}/seed{seed}/test-{queries}.json"
         for name, seed, queries in [
@@ -496,7 +498,9 @@ def test_a_table_has_the_evaluations_of_its_cells_with_all_seeds(report_options:
     ]
 
 
-def test_an_experiment_of_one_model_a_language_is_compared_in_all(report_options: dict[str, Options]) -> None:
+def test_an_experiment_with_one_model_per_language_is_compared_in_all(
+    report_options: dict[str, Options],
+) -> None:
     compared = report_options["work/results/demo/compare/multi30k/embn-vs-mule-full.csv"]
     folder = f"{DEMO}/experiments"
     names = {"first": [f"embn-{code}" for code in MULTI30K], "second": ["mule-full"]}
@@ -520,7 +524,7 @@ def test_a_figure_shows_the_first_seed_on_its_own_data_set(
     assert figure["sentences"] == each(f"{folder}/tokens/*.csv", languages)
 
 
-def test_a_report_names_its_tables_and_captions_rightly(report_options: dict[str, Options]) -> None:
+def test_a_report_names_its_own_tables_and_captions(report_options: dict[str, Options]) -> None:
     report = report_options["work/results/demo/report.html"]
     assert report["comparisons"] == [
         f"{name}=work/results/demo/comparison/{name}.csv" for name in ("mine", "berts", "table1")
@@ -532,7 +536,7 @@ def test_a_report_names_its_tables_and_captions_rightly(report_options: dict[str
     assert "claims" not in report  # no table is of a paper
 
 
-def test_all_that_a_report_shows_stands_beside_it_and_with_its_scale(
+def test_everything_that_a_report_shows_is_published_next_to_it_and_in_its_scales_folder(
     report_options: dict[str, Options],
 ) -> None:
     shown = ["mine.csv", "berts.csv", "comparison/table1.csv", "figure3.html", "figure4.html", "report.html"]
@@ -546,8 +550,8 @@ def test_all_that_a_report_shows_stands_beside_it_and_with_its_scale(
     }
 
 
-def test_a_reports_times_are_of_all_jobs_behind_it(report_options: dict[str, Options]) -> None:
-    """Whichever ran: a model that is not pretrained has no such job, and no time."""
+def test_a_reports_times_include_all_jobs_behind_it(report_options: dict[str, Options]) -> None:
+    """Only jobs that ran count: a model that is not pretrained has no such job, and no time."""
     jobs = set(settings(report_options["work/results/demo/report.html"])["jobs"])
     trained = [
         ("mule-full", ["original"]),
@@ -604,7 +608,7 @@ def test_a_reports_times_include_queries_that_are_combined_with_their_translatio
     assert "multi30k/mule-full-0-evaluate-average" in jobs
 
 
-def test_vectors_are_trained_on_translations_only_where_there_are_no_own_captions_to_train_on(
+def test_vectors_are_trained_on_translations_only_without_own_training_captions(
     tmp_path: Path,
 ) -> None:
     project = copy_of_project(tmp_path)
@@ -634,7 +638,7 @@ def test_vectors_are_trained_on_translations_only_where_there_are_no_own_caption
 
 
 def test_own_data_are_not_translated_by_the_demos_dictionary(tmp_path: Path) -> None:
-    """It has the demo's 298 words; MUSE's is the one that other scales take."""
+    """It has the demo's 298 words; other scales use MUSE's dictionary."""
     project = copy_of_project(tmp_path)
     own = {"source": "custom", "captions": "mine/captions.csv", "images": "mine", "languages": ["en", "de"]}
     (tmp_path / "mine").mkdir()
@@ -649,8 +653,8 @@ def test_own_data_are_not_translated_by_the_demos_dictionary(tmp_path: Path) -> 
     ]
 
 
-def test_a_users_bert_is_read_again_where_one_of_its_files_is_overwritten(tmp_path: Path) -> None:
-    """The time of the folder, which stays as it was, would not tell."""
+def test_a_users_bert_is_read_again_if_one_of_its_files_is_overwritten(tmp_path: Path) -> None:
+    """The folder's modification time does not show it."""
     project = copy_of_project(tmp_path)
     project.configure(**{**MINE, "report": ["berts"], "bert": {"model": "./mine/bert"}})
     store, weights = f"{DEMO}/bert/de.h5", tmp_path / "mine/bert/model.safetensors"
@@ -663,8 +667,8 @@ def test_a_users_bert_is_read_again_where_one_of_its_files_is_overwritten(tmp_pa
     assert options_of(project, store)[store]["model"] == ["./mine/bert"]
 
 
-def test_captions_are_read_again_where_a_file_in_their_folder_is_overwritten(tmp_path: Path) -> None:
-    """The time of the folder, which stays as it was, would not tell."""
+def test_captions_are_read_again_if_a_file_in_their_folder_is_overwritten(tmp_path: Path) -> None:
+    """The folder's modification time does not show it."""
     project = copy_of_project(tmp_path)
     project.configure(**PAPER)
     split, captions = (

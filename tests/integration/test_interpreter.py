@@ -1,4 +1,4 @@
-"""Jobs run the Python that runs Snakemake, whichever stands first in PATH."""
+"""Jobs run the Python that runs Snakemake, whichever comes first in PATH."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ MADE = "work/demo/multi30k/captions/de.csv"
 
 
 def test_snakemake_called_by_its_path_needs_no_active_environment(tmp_path: Path) -> None:
-    """The first `python` in PATH is another one, which has no packages of ours."""
+    """The first `python` in PATH is another one, without our packages."""
     project = copy_of_project(tmp_path)
     project.configure(scale="demo", sources={"scenes": 20})
     other = tmp_path / "other"

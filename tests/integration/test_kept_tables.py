@@ -1,4 +1,4 @@
-"""A finished table is replaced by a whole new one alone, whatever fails."""
+"""A finished table is replaced only by a complete new one, whatever fails."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def evaluate(project: Project, recalls: dict[str, float], scale: str = "demo") -
 
 
 def tabulate(project: Project, *arguments: str) -> tuple[int, str]:
-    """Make the table of the evaluation that is there, and train nothing."""
+    """Make the table from the existing evaluation, and train nothing."""
     allowed = ["--allowed-rules", "tabulate", "publish"]
     done = project.snakemake("--cores", "1", "results/mine.csv", *arguments, *allowed)
     return done.returncode, done.stdout
@@ -52,7 +52,7 @@ def published_files(project: Project) -> dict[str, bytes]:
     }
 
 
-def test_a_table_outlasts_evaluations_that_fail_and_is_replaced_by_the_next_whole_one(
+def test_a_table_survives_evaluations_that_fail_and_is_replaced_by_the_next_complete_one(
     project: Project,
 ) -> None:
     before = published_files(project)
@@ -69,7 +69,7 @@ def test_a_table_outlasts_evaluations_that_fail_and_is_replaced_by_the_next_whol
     assert tabulate(project)[1].count("Nothing to be done") == 1
 
 
-def test_a_table_outlasts_a_definition_that_cannot_be_and_a_broken_stage(project: Project) -> None:
+def test_a_table_survives_an_invalid_definition_and_a_broken_stage(project: Project) -> None:
     before = published_files(project)
     project.configure(scale="demo", tables={"mine": {**TABLE, "rows": [*ROWS, *ROWS]}})
     status, said = tabulate(project)
@@ -81,7 +81,7 @@ def test_a_table_outlasts_a_definition_that_cannot_be_and_a_broken_stage(project
     assert published_files(project) == before
 
 
-def test_another_scale_leaves_this_ones_table_alone(project: Project) -> None:
+def test_another_scale_does_not_touch_this_scales_table(project: Project) -> None:
     demo = published_files(project)
     for scale, recalls in (("paper", {"en": 60.0, "de": 55.0}), ("demo", None)):
         project.configure(scale=scale, tables={"mine": TABLE})
@@ -98,8 +98,8 @@ def test_another_scale_leaves_this_ones_table_alone(project: Project) -> None:
     assert (project.folder / "results/paper/comparison/mine.csv").exists()
 
 
-def test_a_table_of_one_scale_is_none_of_another(project: Project) -> None:
-    """Even where nothing that the other scale's table is made of is newer than what results/ shows."""
+def test_a_table_of_one_scale_never_passes_for_that_of_another(project: Project) -> None:
+    """Even if nothing behind the other scale's table is newer than what results/ shows."""
     evaluate(project, {"en": 60.0, "de": 55.0}, "paper")
     for path in (project.folder / FOLDER.format(scale="paper")).iterdir():
         os.utime(path, (1, 1))

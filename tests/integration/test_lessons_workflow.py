@@ -1,4 +1,4 @@
-"""Experiments of *Lessons* through Snakemake, on a few scenes: parts, draws, selections, training."""
+"""Experiments of *Lessons* through Snakemake, on a few scenes: parts, samples, selections, training."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from project import DEMO, Project, ready
 
 pytestmark = pytest.mark.integration
 
-# Halves as in the text and in the code, a draw, both parts, a stop on one language.
+# Halves as in the text and in the code, a sample, both parts, a model that stops on one language.
 ROWS = [
     "bi-disjoint",
     "bi-overlap-c2c-as-code",
@@ -60,7 +60,9 @@ def test_the_table_has_the_recalls_that_it_names(shared_project: Project) -> Non
     assert shared_project.would_run("results/few.csv") == {}
 
 
-def test_halves_are_shared_in_the_text_and_of_each_language_in_the_code(shared_project: Project) -> None:
+def test_halves_are_shared_in_the_text_and_separate_for_each_language_in_the_code(
+    shared_project: Project,
+) -> None:
     """Of 40 training images."""
     halves = table(shared_project, "drawn/halves-seed0.csv").set_index("image")["half"]
     assert halves.value_counts().to_dict() == {"first": 20, "second": 20}
@@ -77,7 +79,7 @@ def test_halves_are_shared_in_the_text_and_of_each_language_in_the_code(shared_p
 
 
 def test_captions_of_the_parts_are_selected(shared_project: Project) -> None:
-    """Five comparable captions, one of them drawn, or these five and the translation."""
+    """Five comparable captions, a sample of one of them, or all five and the translation."""
     drawn, both = (
         training(shared_project, name, "en")
         for name in ("multi-comparable-c2c", "multilingual-comparable-en")
@@ -100,8 +102,8 @@ def test_languages_of_an_experiment_have_the_same_words(shared_project: Project)
     assert all(others == words[0] for others in words)
 
 
-def test_another_way_of_the_code_trains_what_uses_it_alone(shared_project: Project) -> None:
-    """`validated_by_fives` is asked for by the training; the halves, by the selection too."""
+def test_another_quirk_of_the_code_trains_only_what_uses_it(shared_project: Project) -> None:
+    """`validated_by_fives` concerns the training; the halves concern the selection too."""
     shared_project.configure(**{**SETTINGS, "lessons": {**SETTINGS["lessons"], "halves": "per_language"}})
     jobs = shared_project.would_run("results/few.csv")
     shared_project.configure(**{**SETTINGS, "lessons": {**SETTINGS["lessons"], "validated_by_fives": ["en"]}})
@@ -120,7 +122,7 @@ WRONG: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("said", WRONG)
-def test_captions_that_there_are_not_are_told_before_training(shared_project: Project, said: str) -> None:
+def test_missing_captions_are_reported_before_training(shared_project: Project, said: str) -> None:
     language = next(iter(WRONG[said]))
     wrong = {"one_per_language": True, "branches": "shared", "captions": "human", "features": "resnet50"}
     wrong |= {"selection": WRONG[said]}

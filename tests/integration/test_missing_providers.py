@@ -1,4 +1,4 @@
-"""At scale paper nobody translates unless named: the dry run says so once, for all pairs of what is asked."""
+"""Scale paper has no provider by default: the dry run reports that once, for all pairs of its targets."""
 
 import re
 from collections import Counter
@@ -16,7 +16,7 @@ MSCOCO = [pair for code in ("zh", "ja") for pair in (f"en-{code}", f"{code}-en")
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A project whose user has been given what must be asked for, and has said nothing of translations."""
+    """A project with the data available on request, but without a provider of translations."""
     project = copy_of_project(tmp_path_factory.mktemp("project"))
     for name in ("flickr30k", "coco-cn"):
         (project.folder / "on-request" / name).mkdir(parents=True)
@@ -25,7 +25,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @pytest.fixture
 def nothing_given(project: Project) -> Iterator[None]:
-    """What must be asked for is not there yet."""
+    """Remove the data available on request."""
     given, away = project.folder / "on-request", project.folder / "away"
     given.rename(away)
     yield
@@ -33,7 +33,7 @@ def nothing_given(project: Project) -> Iterator[None]:
 
 
 def message(project: Project, *targets: str, **settings: Any) -> str:
-    """What a dry run says that stops."""
+    """The message of a dry run that fails."""
     project.configure(scale="paper", **settings)
     done = project.snakemake("-n", *targets)
     assert done.returncode == 1, done.stdout
@@ -50,7 +50,7 @@ TEN = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]
 EVERY = sorted(
     {
         f"{source}-{target}"
-        for source in ("en", "de", "fr", "cs", "zh", "ja")  # which people captioned
+        for source in ("en", "de", "fr", "cs", "zh", "ja")  # languages with human captions
         for target in TEN
         if target != source
     }
@@ -97,31 +97,31 @@ def test_pairs_that_have_a_provider_are_not_named(project: Project) -> None:
 
 @pytest.mark.usefixtures("nothing_given")
 @pytest.mark.parametrize("order", ["0", "2"])
-def test_what_must_be_asked_for_is_said_with_it(
+def test_missing_data_on_request_are_reported_with_it(
     project: Project, monkeypatch: pytest.MonkeyPatch, order: str
 ) -> None:
-    """Whichever table Snakemake looks at first: its targets are a set of texts."""
+    """Whichever table Snakemake reads first, because its targets are an unordered set."""
     monkeypatch.setenv("PYTHONHASHSEED", order)
     text = message(project, "results/table2.csv", "results/table4.csv")
     assert pairs(text.replace("coco-cn", "")) == Counter(MULTI30K + MSCOCO)
     assert text.count("is given on request") == 2
 
 
-def test_nothing_is_said_of_translations_where_none_are_needed(project: Project) -> None:
+def test_translations_are_not_mentioned_if_none_are_needed(project: Project) -> None:
     project.configure(scale="paper")
     assert project.would_run("results/table2.csv")["train"] == 14
     assert "translate" not in project.would_run("results/table2.csv")
 
 
 @pytest.mark.usefixtures("nothing_given")
-def test_nor_is_it_where_something_must_be_asked_for(project: Project) -> None:
+def test_nor_are_they_if_data_on_request_are_missing(project: Project) -> None:
     text = message(project, "results/table2.csv")
     assert "is given on request" in text
     assert "ranslat" not in text
 
 
 def test_what_cannot_be_measured_needs_no_provider(project: Project) -> None:
-    """Multi30K has translations by people, MSCOCO none."""
+    """Multi30K has human translations, MSCOCO has none."""
     project.configure(
         scale="paper", translation={"pairs": {pair: {"provider": "google"} for pair in MULTI30K}}
     )
@@ -134,6 +134,6 @@ def test_a_named_provider_serves_every_pair(project: Project, default: str) -> N
     project.configure(scale="paper", translation={"default": {"provider": default}})
     jobs = project.would_run("results/table4.csv")
     assert jobs["translate"] == len(MULTI30K + MSCOCO)
-    # Dictionaries are fetched for those who translate with them, and for nobody else.
+    # Dictionaries are downloaded only if something is translated with them.
     fetched = project.snakemake("-n", "downloads").stdout
     assert ("arrival/dictionaries/en-de.txt" in fetched) == (default == "dictionary")

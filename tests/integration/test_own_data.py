@@ -18,7 +18,7 @@ SHAPES = {"square": "mraba", "bar": "upau"}
 
 
 def write_own_data(folder: Path) -> None:
-    """Sixty images of one shape each, and a caption in English and in Swahili."""
+    """Sixty images of one shape each, with captions in English and Swahili."""
     (folder / "images" / "some").mkdir(parents=True)
     with open(folder / "captions.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -57,7 +57,7 @@ def test_own_data_train_evaluate_and_tabulate(project: Project) -> None:
     assert split["split"].value_counts().to_dict() == {"test": 6, "train": 48, "val": 6}
 
 
-def test_gaps_and_small_test_sets_are_said_before_anything_runs(project: Project) -> None:
+def test_gaps_and_small_test_sets_are_reported_before_anything_runs(project: Project) -> None:
     table = project.folder / "mine" / "captions.csv"
     whole = table.read_text(encoding="utf-8")
     try:
@@ -78,7 +78,7 @@ def dry_run(project: Project) -> str:
     return project.snakemake("-n", "results/shapes.csv").stdout
 
 
-def test_a_mistyped_path_is_an_error_though_older_work_is_there(project: Project) -> None:
+def test_a_mistyped_path_is_an_error_even_if_older_results_exist(project: Project) -> None:
     target = "work/demo/shapes/tokens/sw.csv"
     project.make(target)
     before = (project.folder / "small.yaml").read_text()
@@ -96,8 +96,8 @@ def test_a_mistyped_path_is_an_error_though_older_work_is_there(project: Project
     assert project.would_run(target) == {}
 
 
-def test_photographs_beside_archives_are_refused_and_an_archive_alone_is_unpacked(project: Project) -> None:
-    """The archives would be used, and what was changed in the folder would not."""
+def test_photographs_next_to_archives_are_refused_and_a_single_archive_is_unpacked(project: Project) -> None:
+    """The archives would be used, and changed photographs in the folder would not."""
     mine = project.folder / "mine"
     shutil.make_archive(str(mine / "images" / "earlier"), "zip", mine / "images" / "some")
     said = dry_run(project)
@@ -110,7 +110,7 @@ def test_photographs_beside_archives_are_refused_and_an_archive_alone_is_unpacke
     assert "unpack" not in project.would_run("results/shapes.csv")
 
 
-def test_vectors_that_nobody_published_are_an_error_though_older_ones_are_there(project: Project) -> None:
+def test_unpublished_vectors_are_an_error_even_if_older_ones_exist(project: Project) -> None:
     target = "work/demo/shapes/words/human/sw.h5"
     project.make(target)
     done = project.snakemake("-n", target, "--config", "words={vectors: file}")
@@ -134,7 +134,7 @@ def test_the_caption_file_is_named_with_all_its_mistakes(project: Project) -> No
     assert "caption is empty" in said
 
 
-def test_with_a_split_of_ones_own_a_language_is_a_file_that_nothing_else_reads(project: Project) -> None:
+def test_with_a_custom_split_each_languages_file_is_read_only_for_it(project: Project) -> None:
     table = pd.read_csv(project.folder / "mine" / "captions.csv")
     for language, rows in table.groupby("language"):
         rows.to_csv(project.folder / "mine" / f"{language}.csv", index=False)
@@ -150,7 +150,7 @@ def test_with_a_split_of_ones_own_a_language_is_a_file_that_nothing_else_reads(p
     assert project.would_run(*targets) == {"read_captions": 1, "tokenize": 1}
 
 
-def test_own_captions_in_the_place_of_multi30k_are_those_whose_words_are_counted(project: Project) -> None:
+def test_words_are_counted_in_custom_captions_that_stand_for_multi30k(project: Project) -> None:
     own = pd.read_csv(project.folder / "mine" / "captions.csv").query("language == 'en'")
     three = pd.concat([own.assign(language=language) for language in ("en", "de", "cs")])
     three.to_csv(project.folder / "mine" / "three.csv", index=False)

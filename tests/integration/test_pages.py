@@ -23,7 +23,7 @@ needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="no Chromium here: apt-
 
 @pytest.fixture(scope="module")
 def shared_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A project whose report has been made of one small table of its own."""
+    """A project with a report of one small table."""
     project = ready(tmp_path_factory.mktemp("pages"), tmp_path_factory)
     table = {"paper": "mule", "table": 4, "columns": COLUMNS, "rows": ROWS}
     project.configure(**DEMO, seeds=[0, 1], tables={"mine": table}, report=["mine"])
@@ -56,7 +56,7 @@ def test_the_report_trains_only_what_its_tables_name(shared_project: Project) ->
         assert f'id="{section}"' in text
 
 
-def test_claims_are_judged_on_what_was_measured(shared_project: Project) -> None:
+def test_claims_are_judged_by_what_was_measured(shared_project: Project) -> None:
     claims = pd.read_csv(shared_project.folder / "results/claims.csv", index_col="id")
     assert claims.index.str[0].value_counts().to_dict() == {"M": 61}
     assert claims.loc["M28", "verdict"] in ("holds", "does not hold")  # mule-full against parallel-embn
@@ -81,14 +81,14 @@ def test_pages_need_nothing_else(shared_project: Project) -> None:
     for name in PAGES:
         text = page(shared_project, name).read_text(encoding="utf-8")
         assert "<script" not in text
-        own_page = re.escape("http://127.0.0.1:8000/")  # of `serve`; a link, which nothing is fetched from
+        own_page = re.escape("http://127.0.0.1:8000/")  # the page of `serve`, which is only linked to
         assert not re.findall(rf'(?:src|href)="(?!data:|#|{own_page}")[^"]*"', text)
         assert 'lang="en-GB"' in text
     assert 'lang="zh-Hans"' in page(shared_project, "figure4").read_text(encoding="utf-8")
     assert 'lang="ja"' in page(shared_project, "figure4").read_text(encoding="utf-8")
 
 
-def test_a_figure_is_drawn_again_the_same(shared_project: Project) -> None:
+def test_a_figure_is_drawn_the_same_again(shared_project: Project) -> None:
     before = page(shared_project, "figure3").read_bytes()
     shared_project.make("results/figure3.html", "--forcerun", "draw_retrieved")
     assert page(shared_project, "figure3").read_bytes() == before
@@ -97,7 +97,7 @@ def test_a_figure_is_drawn_again_the_same(shared_project: Project) -> None:
 @needs_chromium
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_its_window_and_every_picture_is_seen(
+def test_a_page_fits_its_window_and_shows_every_picture(
     shared_project: Project, tmp_path: Path, name: str, width: int
 ) -> None:
     found = measured(page(shared_project, name), width, tmp_path)

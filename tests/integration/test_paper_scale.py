@@ -1,6 +1,6 @@
-"""The scale `paper` itself, from published files in miniature: the path that a real user takes.
+"""The scale `paper` itself, from published files in miniature: the whole path of a real user.
 
-A server gives what is public, in the real layouts; what must be asked for lies in a folder. Sizes are small
+A server provides the public files in their real layouts; data on request are in a folder. Sizes are small
 (crops of 64 pixels, vectors of 16 numbers); the backbone is a ResNet-152 with random weights, from a file.
 """
 
@@ -24,14 +24,14 @@ ON_REQUEST = {"flickr30k": "on-request/flickr30k", "coco_cn": "on-request/coco-c
 
 
 def _first_use(table: Path) -> None:
-    """Take the digests out of a table of sources: miniature files have others."""
+    """Remove the digests from a table of sources, because miniature files have others."""
     rows = pd.read_csv(table, dtype=str, keep_default_na=False)
     rows.assign(sha256="first use", bytes="").to_csv(table, index=False)
 
 
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """The configuration of a user with one machine, a mirror, and the answers to two requests."""
+    """The configuration of a user with one machine, a mirror, and data of two requests."""
     published = tmp_path_factory.mktemp("published")
     write_everything(published, dimension=16)
     torch.manual_seed(0)
@@ -61,7 +61,7 @@ def project(settings: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) 
     return project
 
 
-def test_what_must_be_asked_for_is_said_before_anything_runs(
+def test_missing_data_on_request_are_reported_before_anything_runs(
     project: Project, settings: dict[str, Any]
 ) -> None:
     project.configure(**{**settings, "sources": {"mirror": settings["sources"]["mirror"]}})
@@ -77,7 +77,7 @@ def test_what_must_be_asked_for_is_said_before_anything_runs(
     assert "for data set mscoco, which these tables do not have" in one.stdout
 
 
-def test_everything_public_can_be_fetched_first(project: Project) -> None:
+def test_all_public_files_can_be_downloaded_first(project: Project) -> None:
     project.make("downloads")
     sources = project.folder / "work" / "sources"
     assert (sources / "images.cocodataset.org" / "zips" / "train2014.zip").exists()
@@ -96,7 +96,7 @@ def test_table_4_from_published_files(project: Project) -> None:
     assert table[columns].notna().all(axis=None)
 
 
-def test_table_4_says_by_whom_its_translations_were_made(project: Project) -> None:
+def test_table_4_names_the_providers_of_its_translations(project: Project) -> None:
     folder = project.folder / "results"
     word_by_word = "dictionary (word by word)"
     mixed = f"de-en: google; others: {word_by_word}"
@@ -118,7 +118,7 @@ def test_table_1_counts_what_was_published(project: Project) -> None:
     assert counted.loc[("mscoco", "ja")].to_list() == [own["image"].nunique(), len(own)]
 
 
-def test_the_drawn_split_has_images_of_all_languages_and_is_recorded(project: Project) -> None:
+def test_the_sampled_split_has_images_of_all_languages_and_is_recorded(project: Project) -> None:
     folder = project.folder / "work" / "paper" / "mscoco"
     split = pd.read_csv(folder / "split.csv")
     assert split["split"].value_counts().to_dict() == {"train": 40, "test": 10, "val": 10}
@@ -127,7 +127,9 @@ def test_the_drawn_split_has_images_of_all_languages_and_is_recorded(project: Pr
         assert drawn <= set(pd.read_csv(folder / "captions" / f"{language}.csv")["image"])
 
 
-def test_a_missing_photograph_is_named_with_how_to_ask(project: Project, settings: dict[str, Any]) -> None:
+def test_a_missing_photograph_is_named_with_how_to_request_it(
+    project: Project, settings: dict[str, Any]
+) -> None:
     empty = project.folder / "no-photographs"
     empty.mkdir()
     project.configure(**{**settings, "sources": {**settings["sources"], "flickr30k": str(empty)}})
@@ -148,7 +150,7 @@ LESSONS = [
 
 
 def test_rows_of_lessons_from_published_files(project: Project, settings: dict[str, Any]) -> None:
-    """Of 40 training images: translations, halves, both parts with their pairs, a stop on one language."""
+    """Of 40 training images: translations, halves, both parts with pairs, a stop on one language."""
     rows = [{"row": number, "method": name, "experiment": name} for number, name in enumerate(LESSONS, 1)]
     weights = settings["images"]["weights"]
     small = {"backbone": "resnet152.tv_in1k", "weights": weights, "crops": 1, "resize": 72, "crop": 64}
@@ -171,6 +173,6 @@ def test_rows_of_lessons_from_published_files(project: Project, settings: dict[s
         ]
     }
     assert [len(table) for table in captions.values()] == [40, 100, 240, 40]
-    # Punctuation is a word of the published tokens: every caption has a colon or ends with a full stop.
+    # Punctuation marks are words in the published tokens: every caption has a colon or ends with a full stop.
     assert captions["bi-translation-c2c", "de"]["tokens"].str.contains(r" [.:] ").all()
     project.configure(**settings)

@@ -1,4 +1,4 @@
-"""What docs say a user may type besides whole tables, on evaluations written by hand."""
+"""Targets other than whole tables that the docs describe, on hand-written evaluations."""
 
 import json
 import shutil
@@ -58,12 +58,12 @@ def test_two_experiments_are_compared_over_three_seeds(project: Project) -> None
     assert kept.read_bytes() == (project.folder / target).read_bytes()
 
 
-def test_an_experiment_that_is_mistyped_is_named(project: Project) -> None:
+def test_a_mistyped_experiment_is_named(project: Project) -> None:
     said = make_table(project, "results/compare/multi30k/mule-ful-vs-parallel-embn.csv")
     assert "no experiment 'mule-ful', did you mean 'mule-full'" in said
 
 
-def test_some_rows_of_a_table_alone(project: Project) -> None:
+def test_only_some_rows_of_a_table(project: Project) -> None:
     tables = {"mine": {"columns": COLUMNS, "rows": ROWS}}
     assert make_table(project, "results/mine-row2.csv", tables=tables) == ""
     table = pd.read_csv(project.folder / "results/mine-row2.csv")

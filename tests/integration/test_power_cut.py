@@ -1,4 +1,4 @@
-"""SIGKILL of the whole workflow at random moments: it ends in the bytes of an undisturbed run."""
+"""SIGKILL of the whole workflow at random moments: in the end it has the bytes of an undisturbed run."""
 
 import os
 import random
@@ -47,15 +47,15 @@ CUT = {
     },
 }
 TARGET = "results/small.csv"
-# Everything that is made and holds no time: run times and logs differ from run to run.
+# All outputs without times: run times and logs differ from run to run.
 COMPARED = ("results/**/*.csv", "work/demo/multi30k/**/*.*")
 
 
 class Workflow(Project):
-    """A project whose Snakemake and jobs can be killed as one."""
+    """A project whose Snakemake and jobs can be killed together."""
 
     def start(self) -> "subprocess.Popen[bytes]":
-        """Unlock, which is what a person does after a power cut, and run."""
+        """Unlock, as a person does after a power cut, and run."""
         if any(self.folder.glob(".snakemake/locks/*")):
             self.snakemake("--unlock", TARGET)
         with open(self.folder / "said.txt", "ab") as said:
@@ -69,7 +69,7 @@ class Workflow(Project):
             )
 
     def kill(self, process: "subprocess.Popen[bytes]") -> None:
-        """End Snakemake and all its jobs at one blow, and see that none is left."""
+        """Kill Snakemake and all its jobs at once, and check that none is left."""
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         until = time.monotonic() + 20
@@ -80,7 +80,7 @@ class Workflow(Project):
             time.sleep(0.02)
 
     def wait_for_jobs(self, process: "subprocess.Popen[bytes]", count: int) -> None:
-        """Wait until so many more jobs have finished, or the whole."""
+        """Wait until so many more jobs, or the whole workflow, have finished."""
         wanted = self.jobs_finished() + count
         while process.poll() is None and self.jobs_finished() < wanted:
             time.sleep(0.05)
@@ -100,7 +100,7 @@ class Workflow(Project):
                 yield int(entry.name)
 
     def outputs(self) -> dict[str, bytes]:
-        """What there is in the end, without the hidden files that a killed writer leaves."""
+        """The outputs in the end, without the hidden files that a killed writer leaves."""
         paths = (path for pattern in COMPARED for path in self.folder.glob(pattern) if path.is_file())
         return {
             str(path.relative_to(self.folder)): content(path)
@@ -113,7 +113,7 @@ class Workflow(Project):
 
 
 def content(path: Path) -> bytes:
-    """A file's bytes; of features all but the times at which the photographs were drawn."""
+    """A file's bytes; for features, everything except the times at which the photographs were drawn."""
     if path.name != "features.h5":
         return path.read_bytes()
     with h5py.File(path) as file:
@@ -140,14 +140,14 @@ def test_power_cuts_change_no_byte_of_the_tables(tmp_path: Path, kills: int) -> 
 
     moments = random.Random(kills)
     delivered = cycles = 0
-    while delivered < kills:  # a workflow that ends before its next cut is made again from nothing
+    while delivered < kills:  # a workflow that ends before its next cut starts again from nothing
         cut = workflow(tmp_path / f"cut{cycles}")
         cycles += 1
         while True:
             process = cut.start()
             if (
                 delivered < kills
-            ):  # every second time a job must have finished, or a slow machine never gets on
+            ):  # every second time a job must have finished, or a slow machine would make no progress
                 cut.wait_for_jobs(process, moments.randrange(2))
             try:
                 wait = moments.uniform(0, seconds / 10) if delivered < kills else None

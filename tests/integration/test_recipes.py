@@ -47,7 +47,7 @@ def finished_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def follow(project: Project, title: str) -> str:
-    """Write the files, apply the changes and run the commands of a recipe; what they said."""
+    """Write the files, apply the changes and run the commands of a recipe; returns their output."""
     said = ""
     for kind, text in SECTIONS[title]:
         if kind in ("yaml", "python"):
@@ -200,7 +200,7 @@ def test_a_loss_is_added_and_computes_what_it_says(finished_project: Project) ->
     assert {"matching", "contrastive"} <= terms(finished_project, "mule-contrastive")
     assert (
         jobs(run(finished_project, ["snakemake", "-n", "results/table2.csv"])) == before
-    )  # nothing is trained again
+    )  # no model is trained again
     code = (finished_project.folder / "pipeline/models/losses/contrastive.py").read_text(encoding="utf-8")
     made: dict[str, Any] = {"Contrastive": Block}
     exec(code.replace("from pipeline.models.settings import Contrastive\n", ""), made)
@@ -253,7 +253,7 @@ def market(images: Path, language: str, words: list[str]) -> list[tuple[str, str
 
 
 def trained_row(project: Project, table: str, dataset: str, language: str) -> None:
-    """A table has the one row of the recipe, with recalls in both languages."""
+    """Check that a table has the recipe's only row, with recalls in both languages."""
     (row,) = pd.read_csv(project.folder / "results" / f"{table}.csv").to_dict("records")
     assert row["method"] == "PARALLEL-EmbN"
     assert all(0 <= row[f"{dataset} {code}"] <= 100 for code in ("en", language))
@@ -262,7 +262,7 @@ def trained_row(project: Project, table: str, dataset: str, language: str) -> No
 
 
 def test_a_language_without_a_tokeniser_is_a_row(finished_project: Project) -> None:
-    """To a trained row; its captions, written without spaces, are split into words."""
+    """It leads to a trained row; captions without spaces are split into words."""
     mine = finished_project.folder / "mine"
     rows = market(mine / "images", "th", ["สุนัข", "แดง", "วิ่ง", "หญ้า", "เรือ"])
     lines = ["image,split,language,caption", *(",".join([f"{name}.jpg", *rest]) for name, *rest in rows)]
@@ -275,7 +275,7 @@ def test_a_language_without_a_tokeniser_is_a_row(finished_project: Project) -> N
 
 
 def test_a_data_set_is_a_module_and_rows_of_the_table_of_sources(finished_project: Project) -> None:
-    """To a trained row, with the file copied from a mirror; a malformed line is named."""
+    """It leads to a trained row, with the file copied from a mirror; a malformed line is named."""
     rows = market(finished_project.folder / "photographs", "da", ["rød", "fisk", "mand", "båd", "brød"])
     published = finished_project.folder / "mirror/example.org/market/captions.tsv"
     published.parent.mkdir(parents=True)
@@ -294,7 +294,7 @@ def test_a_data_set_is_a_module_and_rows_of_the_table_of_sources(finished_projec
     )
 
 
-def test_a_stage_is_a_function_a_line_and_a_rule(finished_project: Project) -> None:
+def test_a_stage_is_added_by_a_function_a_line_and_a_rule(finished_project: Project) -> None:
     added, edited = touched_files(finished_project, "Add a stage")
     assert added == ["pipeline/datasets/frequent_words.py"]
     assert edited == ["pipeline/stages.py", "workflow/rules/captions.smk"]
@@ -303,23 +303,23 @@ def test_a_stage_is_a_function_a_line_and_a_rule(finished_project: Project) -> N
     assert len(counts) == 20 and counts == sorted(counts, reverse=True)
 
 
-def test_another_scale_leaves_this_one_alone(finished_project: Project) -> None:
+def test_another_scale_does_not_touch_this_one(finished_project: Project) -> None:
     said = follow(finished_project, "Use another scale")
     assert "work/flickr8k/multi30k" in said
     assert "work/demo/multi30k" not in said
 
 
-def test_two_seeds_ask_for_two_gpus(finished_project: Project) -> None:
+def test_two_seeds_request_two_gpus(finished_project: Project) -> None:
     said = follow(finished_project, "Two seeds on two GPUs")
     assert {"seed 0", "seed 1"} <= set(re.findall(r"seed \d", said))
     one = jobs(run(finished_project, ["snakemake", "-n", "results/table2.csv"]))
-    assert jobs(said)["train"] == one["train"] + 14  # of the second seed nothing is there
+    assert jobs(said)["train"] == one["train"] + 14  # the second seed has no results yet
 
 
 def test_several_trainings_share_one_gpu(finished_project: Project) -> None:
     assert jobs(follow(finished_project, "Several trainings on one GPU"))["train"] > 1
     ((_, command),) = SECTIONS["Several trainings on one GPU"]
-    # That a device named alone is shared, tests/unit/test_gpus.py shows.
+    # tests/unit/test_gpus.py shows that a single named device is shared.
     assert {"CUDA_VISIBLE_DEVICES=0", "gpu=6"} <= set(command.split())
 
 
@@ -333,7 +333,7 @@ def test_the_controller_runs_as_a_job(finished_project: Project) -> None:
     assert "SLURM_JOB_ID" not in left
 
 
-def test_each_rule_that_may_ask_for_a_gpu_has_the_gpu_partition(finished_project: Project) -> None:
+def test_each_rule_that_may_request_a_gpu_has_the_gpu_partition(finished_project: Project) -> None:
     said = follow(finished_project, "CPU and GPU partitions")
     assert "profiles/mine" in said
     assert jobs(said)["train"] > 1

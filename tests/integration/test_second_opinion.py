@@ -1,6 +1,6 @@
 """The project and the plain reading of the papers (tests/reference) agree, from files to ranks.
 
-Both are float64 here; what is random is recorded (tests/recorded.py).
+Both use float64 here; random numbers are recorded (tests/recorded.py).
 """
 
 from dataclasses import replace
@@ -124,7 +124,7 @@ def pretraining(settings: Settings) -> dict[str, Any]:
 
 
 def initial_weights(recorded: Weights, splits: Splits, settings: Settings) -> Weights:
-    """The weights that a run begins with; FastText's vectors are as their files have them."""
+    """The weights before a run's first step; FastText's vectors are those in the files."""
     weights = dict(recorded)
     if settings["model"]["word_vectors"] == "pretrained":
         weights |= {f"universal.{code}.table.weight": vectors for code, vectors in splits.vectors.items()}
@@ -172,7 +172,7 @@ def translates(path: Path, languages: list[str]) -> bool:
 def test_an_interrupted_run_agrees_with_the_reading_too(
     files: Inputs, runs: list[Recorded], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It stops in the second epoch, before a step whose batch is drawn; the reading goes straight on."""
+    """It stops in the second epoch, after a batch was drawn and before its step; the reading runs through."""
     settings = {
         **case("MULE LC", 0),
         "word_regularizer": {"weight": 0.1, "regularize_toward": "previous_epoch"},
@@ -202,8 +202,8 @@ def test_an_interrupted_run_agrees_with_the_reading_too(
     assert_same_curves(pd.read_csv(paths[1]).to_dict("records"), expected.curves)
 
 
-def test_all_that_is_random_depends_on_the_seed(files: Inputs, runs: list[Recorded], tmp_path: Path) -> None:
-    """Weights at the beginning, images and sentences of the batches, and dropout, in each step others."""
+def test_everything_random_depends_on_the_seed(files: Inputs, runs: list[Recorded], tmp_path: Path) -> None:
+    """Initial weights, images and sentences of the batches, and dropout, which differs in each step."""
     for number, seed in enumerate((0, 0, 1)):
         (tmp_path / str(number)).mkdir()
         paths = (tmp_path / str(number) / name for name in ("checkpoint.pt", "curves.csv", "model.pt"))

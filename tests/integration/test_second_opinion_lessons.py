@@ -98,7 +98,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
 
 
 def inputs_of_case(files: Inputs, settings: Settings, folder: Path) -> tuple[Inputs, list[Path]]:
-    """A case's captions; with `pairs_of_others` of half of the images, and all captions for the pairs."""
+    """A case's captions; with `pairs_of_others`, of half of the images, and all captions for the pairs."""
     every = [path for path in files.sentences if path.stem in settings["languages"]]
     words = [path for path in files.words if path.stem in settings["languages"]]
     if not settings.get("pairs_of_others"):

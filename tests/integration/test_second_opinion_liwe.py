@@ -49,7 +49,7 @@ LIWE: dict[str, Any] = {
     "triplets": None,
     "matching": None,
     "word_regularizer": None,
-    # A small rate: the gradient of a bias before batch norm is rounding alone, which Adam makes larger.
+    # A small rate, because the gradient of a bias before batch norm is only rounding, which Adam amplifies.
     "training": {
         "sentences_per_image": 1,
         "max_grad_norm": 2.0,
@@ -70,7 +70,7 @@ def case(name: str, seed: int) -> Settings:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
-    """Words of validation and test have characters that training has not, some of them no other."""
+    """Words of validation and test have characters that training lacks; some have no others."""
     found = write_inputs(tmp_path_factory.mktemp("files"))
     for path in found.sentences:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -170,7 +170,7 @@ def test_the_project_and_the_reading_agree(
 
 
 def check_segments(epochs: list[list[Batch]], split: Split, settings: Settings) -> None:
-    """Segments of four steps, each going on where the last one ended; the last one ends the third epoch."""
+    """Check segments of four steps, each of which continues the last; the last one ends the third epoch."""
     every, training = settings["liwe"]["validate_every"], settings["training"]
     steps = steps_per_epoch(split, training)
     assert steps % every

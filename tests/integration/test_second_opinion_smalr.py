@@ -63,7 +63,7 @@ pytestmark = pytest.mark.integration
 
 runs = recorded_runs
 
-# Vectors so long and so many entries that few words have the same one.
+# Long vectors and many entries, so that few words share an entry.
 ENTRIES, WORD_VECTOR = 1000, 40
 HYBRID: dict[str, Any] = {
     "embedding": "hybrid",
@@ -72,7 +72,7 @@ HYBRID: dict[str, Any] = {
     "triplets": {"margin": 0.1, "num_hard_negatives": 5, "distance": "cosine"},
     "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.0},
     "captions": "augmented",
-    # A small rate: the gradient of a bias before batch norm is rounding alone, which Adam makes larger.
+    # A small rate, because the gradient of a bias before batch norm is only rounding, which Adam amplifies.
     "training": {"learning_rate": 0.003},
 }
 ASSIGNMENT = {
@@ -121,9 +121,9 @@ def case(name: str, seed: int) -> Settings:
 def assignment_settings(settings: Settings) -> Settings:
     """Settings of a case's pretraining.
 
-    All negatives count where words take one entry each and learn by the choice, and of different languages
-    one sentence an image: sentences of other words can then be the same, and which of them is the farthest,
-    or among the worst, is nobody's to say.
+    If words take one entry each and learn by the choice, all negatives count, and between languages one
+    sentence per image: sentences of different words can then be equal, so the farthest or worst of them is
+    arbitrary.
     """
     training = {**settings["training"], "epochs": 2, "learning_rate": 0.002}
     how = {**ASSIGNMENT, **settings.get("assignment", {})}
@@ -158,7 +158,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
 
 @pytest.fixture(scope="module")
 def queries(files: Inputs, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Path]:
-    """Tables of translations with their reports, by pair; German gets into French through English."""
+    """Tables of translations with their reports, by pair; German is translated into French via English."""
     folder, draw = tmp_path_factory.mktemp("queries"), np.random.default_rng(7)
     captions = captions_by_language(files, with_changes({}, 0))
     paths = {}
@@ -173,7 +173,7 @@ def queries(files: Inputs, tmp_path_factory: pytest.TempPathFactory) -> dict[tup
 def write_translation(
     rows: list[Row], source: str, target: str, path: Path, draw: np.random.Generator
 ) -> None:
-    """Word for word, all splits, with other orders of images; some captions have none, some no known word."""
+    """Word for word, all splits, images in other orders; some captions have none, some no known word."""
     lost = [row for row in rows if draw.random() < 0.12]
     rest = [row for row in rows if row not in lost]
     images = draw.permutation(sorted({row["image"] for row in rest}))
@@ -202,12 +202,12 @@ def read_tables(paths: dict[tuple[str, str], Path], split: str) -> Tables:
     return tables
 
 
-# --- What is random
+# --- Random numbers
 
 
 @dataclass
 class Choices:
-    """Of each step of an assignment what its words explore; of each step of a training what is masked."""
+    """The explored entries in each step of an assignment, and the masked words in each step of a training."""
 
     explored: list[Explored] = field(default_factory=list)
     masked: list[Masked] = field(default_factory=list)
@@ -229,7 +229,7 @@ def choices(monkeypatch: pytest.MonkeyPatch) -> Iterator[Choices]:
     def note_explored(model: Any, features: Any, sentences: dict[str, Sentences], *how: Any) -> Any:
         places.clear()
         means = sentence_means(model, features, sentences, *how)
-        if not torch.is_grad_enabled():  # measured, not learned
+        if not torch.is_grad_enabled():  # a measurement without gradients
             return means
         words = [(code, word) for code, of in sentences.items() for word in of.ids.unique().tolist()]
         noted.explored.append(dict(zip(words, torch.cat(places).tolist(), strict=True)))
@@ -313,7 +313,7 @@ def agreement(
 def with_translations(
     files: Inputs, queries: dict[tuple[str, str], Path], settings: Settings, folder: Path
 ) -> tuple[Inputs, list[Row]]:
-    """The files to train on, and the translations that the reading has for them."""
+    """The files to train on, and their translations as the reading has them."""
     if settings["captions"] != "augmented":
         return files, read_rows(files.translations)
     captions, added, paths = captions_by_language(files, settings), [], []
@@ -335,7 +335,7 @@ def weights_by_reading(
     how: Settings,
     table: Path,
 ) -> Weights:
-    """What training begins with, by the reading's own pretraining, which agrees with the project's."""
+    """The initial weights by the reading's own pretraining, which agrees with the project's."""
     features = smalr.scored_vectors(splits.vectors, how["assignment"]["features"])
     entry_weights = smalr.pretrain_entries(
         first.initial, features, splits.paired, first.epochs, choices.explored, how
@@ -373,7 +373,7 @@ def test_they_agree_with_queries_and_their_translations_together(
     agreement: Callable[[str, int], Agreement],
     choices: Choices,
 ) -> None:
-    """SMALR, CLC-A and CLC-C, with and without a ReLU, of the same model."""
+    """SMALR, CLC-A and CLC-C, with and without a ReLU, with the same model."""
     one = agreement("SMALR", seed)
     masked = [lost for step in choices.masked for of in step.values() for ids in of for lost in ids]
     assert np.mean(masked) == pytest.approx(0.3, abs=0.03)
@@ -396,7 +396,7 @@ def test_they_agree_with_queries_and_their_translations_together(
 def scores(
     split: str, one: Agreement, files: Inputs, queries: dict[tuple[str, str], Path]
 ) -> dict[str, tuple[Tensor, Tensor]]:
-    """Of languages with human captions, scores (B, n, L), and of each query the place of its image."""
+    """For languages with human captions, scores (B, n, L), and the place of each query's image."""
     captions = captions_by_language(files, one.settings)
     of_split = {"val": one.splits.val, "test": one.splits.test}[split]
     weights, longest = one.expected.best, one.settings["max_caption_length"]
@@ -423,7 +423,7 @@ def assert_consistency(
     how: dict[str, Any],
     combined: dict[str, Tensor],
 ) -> dict[str, Any]:
-    """The project's evaluation has the reading's ranks; returns what it reports of the network."""
+    """Check that the project's evaluation has the reading's ranks; returns its report on the network."""
     output, ranks = one.folder / "consistent.json", one.folder / "consistent.csv.gz"
     assert files.features
     network = Consistency(**{key: value for key, value in how.items() if key != "kind"})

@@ -1,4 +1,4 @@
-"""SIGTERM, as queues send it: training goes on from the very step, extraction after its last batch."""
+"""SIGTERM, as queues send it: training resumes at the same step, extraction after its last batch."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> boo
 
 
 class WithSignal:
-    """A function that sends this process a signal in the midst of its call number `at`."""
+    """A function that sends this process a signal during its call number `at`."""
 
     def __init__(self, function: Any, at: int):
         self.function, self.at, self.calls = function, at, 0
@@ -51,7 +51,7 @@ class WithSignal:
         return self.function(*arguments)
 
 
-def test_training_saves_the_step_under_way_and_goes_on_from_it(
+def test_training_saves_its_step_and_resumes_from_it(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment["training"]["epochs"] = 3
@@ -68,7 +68,7 @@ def test_training_saves_the_step_under_way_and_goes_on_from_it(
 
 
 @pytest.mark.parametrize("toward", ["initial", "previous_epoch"])
-def test_a_validation_is_ended_at_once_and_done_again(
+def test_a_validation_is_interrupted_at_once_and_repeated(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toward: str
 ) -> None:
     experiment["training"]["epochs"] = 3
@@ -81,7 +81,7 @@ def test_a_validation_is_ended_at_once_and_done_again(
     assert same(whole, train_weights(inputs, experiment, tmp_path / "ended"))
 
 
-def test_pretraining_saves_its_step_and_ends_in_the_same_bytes(
+def test_pretraining_saves_its_step_and_ends_with_the_same_bytes(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = {**experiment, "training": {**experiment["training"], "epochs": 2}}
@@ -95,10 +95,10 @@ def test_pretraining_saves_its_step_and_ends_in_the_same_bytes(
     assert whole.read_bytes() == ended.read_bytes()
 
 
-def test_a_model_that_is_deleted_after_its_training_is_there_again_without_a_step(
+def test_a_model_deleted_after_its_training_is_restored_without_a_step(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Snakemake deletes it where it was killed itself before the end of a job that went on in a queue."""
+    """Snakemake deletes it if it was killed before the end of a job that continued in a queue."""
     experiment["training"]["epochs"] = 1
     whole = train_weights(inputs, experiment, tmp_path)
     model, curves = (tmp_path / name for name in ("model.pt", "curves.csv"))
@@ -112,7 +112,7 @@ def test_a_model_that_is_deleted_after_its_training_is_there_again_without_a_ste
     assert (model.read_bytes(), curves.read_bytes()) == before
     (tmp_path / "checkpoint-model.pt").unlink()
     model.unlink()
-    assert same(whole, train_weights(inputs, experiment, tmp_path))  # trained again, nothing being kept
+    assert same(whole, train_weights(inputs, experiment, tmp_path))  # trained again, because nothing is kept
 
 
 def test_a_damaged_checkpoint_is_one_clear_message(
@@ -127,7 +127,7 @@ def test_a_damaged_checkpoint_is_one_clear_message(
         train_weights(inputs, experiment, tmp_path)
 
 
-def test_a_job_ended_with_its_shell_by_a_queue_has_saved_when_it_is_gone(
+def test_a_job_that_a_queue_ends_with_its_shell_saves_before_it_is_gone(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
     """The tree of a rule's job: a shell, as Snakemake starts it, that becomes Python; all get the signal."""

@@ -1,4 +1,4 @@
-"""The workflow through a real Slurm: jobs are queued, a cancelled one goes on from its checkpoint."""
+"""The workflow through a real Slurm: jobs are queued, and a cancelled job resumes from its checkpoint."""
 
 import re
 import subprocess
@@ -52,7 +52,7 @@ def test_a_table_is_made_by_queued_jobs(project: Project) -> None:
     assert table.filter(like="multi30k").notna().all(axis=None)
 
 
-def test_a_cancelled_training_goes_on_from_its_checkpoint(project: Project) -> None:
+def test_a_cancelled_training_resumes_from_its_checkpoint(project: Project) -> None:
     project.configure(**DEMO, experiments={"embn": {"settings": {"training": {"epochs": 300}}}})
     target = "work/demo/multi30k/experiments/embn-en/seed0/model.pt"
     checkpoint = project.folder / "work/demo/checkpoints/multi30k-embn-en-0.pt"

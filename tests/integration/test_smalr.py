@@ -1,4 +1,4 @@
-"""SMALR on small files: assigned, trained, killed and gone on with, asked together with translations."""
+"""SMALR on small files: assignment, training, killed runs, queries together with their translations."""
 
 import json
 import re
@@ -48,7 +48,7 @@ def smalr(experiment: dict[str, Any]) -> dict[str, Any]:
 
 
 def assignment_of(smalr: dict[str, Any], **changed: Any) -> dict[str, Any]:
-    """Settings of its pretraining."""
+    """Settings of SMALR's pretraining."""
     data = (
         "languages",
         "captions",
@@ -94,7 +94,7 @@ def run_train(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
 
 @pytest.fixture
 def queries(inputs: Inputs, things: dict[str, list[str]], tmp_path: Path) -> list[Path]:
-    """Word for word translations of the captions, both ways, but for one that has none."""
+    """Word-for-word translations of the captions, both ways; one caption has none."""
     files = []
     for source, target in (("en", "de"), ("de", "en")):
         words = dict(zip(things[source], things[target], strict=True))
@@ -139,10 +139,10 @@ HAND_OVER = re.compile(
 
 
 @pytest.mark.parametrize("layers", ["shared", "separate"])
-def test_with_a_falling_temperature_a_word_is_handed_over_as_it_was_learned(
+def test_with_a_falling_temperature_the_hand_over_keeps_what_was_learned(
     inputs: Inputs, smalr: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture, layers: str
 ) -> None:
-    """With one temperature, a mixture of entries is learned, and a half of it or more lost."""
+    """With a constant temperature, a mixture of entries is learned, and at least half of the gain is lost."""
     caplog.set_level("INFO", "pipeline")
     lost = {}
     for temperature in (1.0, 0.01):
@@ -172,7 +172,7 @@ def test_a_language_agnostic_model_has_no_own_vectors(
     assert saved.settings.embedding == "hybrid"
 
 
-def test_smalr_learns_what_the_captions_say(
+def test_smalr_learns_from_the_captions(
     inputs: Inputs, smalr: dict[str, Any], queries: list[Path], tmp_path: Path
 ) -> None:
     model = run_train(inputs, smalr, tmp_path)
@@ -220,7 +220,7 @@ def test_smalr_learns_what_the_captions_say(
 
 
 @pytest.mark.parametrize("stage", ["assign", "train"])
-def test_a_killed_run_ends_byte_for_byte_as_a_whole_one(
+def test_a_killed_run_ends_with_the_bytes_of_an_undisturbed_one(
     inputs: Inputs, smalr: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     smalr["training"]["epochs"] = 3
@@ -260,7 +260,7 @@ def _stopping(original: Callable[..., Any], after: int) -> Callable[..., Any]:
 def test_consistency_gives_the_same_bytes_each_time(
     inputs: Inputs, smalr: dict[str, Any], queries: list[Path], tmp_path: Path
 ) -> None:
-    """It is made anew when it was killed: nothing of it is kept half done."""
+    """It starts over when it was killed: nothing is kept half done."""
     smalr["training"]["epochs"] = 1
     model = run_train(inputs, smalr, tmp_path)
     asked = ConsistencySettings(kind="learned", network=Consistency(iterations=3, learning_rate=1e-2))

@@ -1,4 +1,4 @@
-"""Training and evaluation of small models on files; killed runs go on to the same weights."""
+"""Training and evaluation of small models on files; killed runs resume and end with the same weights."""
 
 import json
 import os
@@ -36,13 +36,13 @@ pytestmark = pytest.mark.integration
 
 CONFIG = Path(__file__).parents[2] / "config"
 
-# mR by chance among 12 images with two English captions and one German caption each.
+# mR of a random ranking among 12 images with two English captions and one German caption each.
 BY_CHANCE = {"en": 41.123, "de": 44.444}
-OTHER_MACHINE = 6.0  # what rounding may make of an mR here, where a query that moves by a rank is worth 1.4
+OTHER_MACHINE = 6.0  # what rounding may change an mR by; a query that moves by a rank changes it by 1.4
 
 
 def assert_found(result: dict[str, Any], expected: dict[str, float]) -> None:
-    """mR that these trainings gave when the test was written, and chance."""
+    """Check the mR that these trainings had when the test was written, and chance."""
     found = {language: values["mR"] for language, values in result["test"].items()}
     chance = {language: values["chance"]["mR"] for language, values in result["test"].items()}
     assert found == pytest.approx(expected, abs=OTHER_MACHINE)
@@ -65,7 +65,7 @@ def evaluate_model(inputs: Inputs, model: Path, folder: Path, queries: Sequence[
 
 
 def translate_sentences(sentences: Path, target: str, origins: dict[str, str], folder: Path) -> Path:
-    """A table that says the captions of a table are translations; only of images whose names begin so."""
+    """A copy of a table in which the captions of images whose names have a prefix are called translations."""
     table = read_sentences(sentences)
     parts = [
         table[table["image"].str.startswith(start)].assign(origin=origin) for start, origin in origins.items()
@@ -81,9 +81,7 @@ def same_weights(first: Path, second: Path) -> bool:
     return all(torch.equal(value, other[name]) for name, value in one.items())
 
 
-def test_a_model_learns_what_the_captions_say(
-    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_model_learns_from_the_captions(inputs: Inputs, experiment: dict[str, Any], tmp_path: Path) -> None:
     result = evaluate_model(inputs, train_model(inputs, experiment, tmp_path), tmp_path)
     assert_found(result, {"en": 74.3, "de": 75.0})
     assert [result["test"][language]["sentences_without_known_words"] for language in ("en", "de")] == [0, 0]
@@ -93,14 +91,14 @@ def test_a_model_learns_what_the_captions_say(
     assert result["epoch"] == best["epoch"]
     rounding = 5.0 if torch.cuda.is_available() else 1e-6  # the curve is of the device that trained
     assert result["validation"]["de"] == pytest.approx(best["val_mR_de"], abs=rounding)
-    assert (tmp_path / "checkpoint.pt").stat().st_size < 2_000  # no weights: it says that the run is finished
+    assert (tmp_path / "checkpoint.pt").stat().st_size < 2_000  # without weights, the run is finished
 
 
 def test_deterministic_trainings_give_the_same_weights(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a CPU this shows that nothing is refused; on a GPU, that nothing differs."""
-    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", "")  # taken back after the test
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", "")  # undone after the test
     experiment["training"] |= {"epochs": 3, "deterministic": True}
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
@@ -176,7 +174,7 @@ def test_a_model_learns_from_frozen_sentence_vectors(
         ),
     ],
 )
-def test_earlier_systems_learn_what_the_captions_say(
+def test_earlier_systems_learn_from_the_captions(
     inputs: Inputs,
     experiment: dict[str, Any],
     tmp_path: Path,
@@ -198,7 +196,7 @@ def test_earlier_systems_learn_what_the_captions_say(
     assert "matching" not in curves
 
 
-def test_the_ranks_beside_an_evaluation_give_its_recalls_again(
+def test_the_ranks_of_an_evaluation_give_its_recalls_again(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
     experiment["training"]["epochs"] = 2
@@ -228,7 +226,7 @@ def as_configured(file: str) -> dict[str, Any]:
     ],
     ids=["as usual", "previous epoch", "authors' code"],
 )
-def test_a_run_that_stops_in_an_epoch_goes_on_to_the_same_weights(
+def test_a_run_that_stops_within_an_epoch_resumes_to_the_same_weights(
     inputs: Inputs,
     experiment: dict[str, Any],
     tmp_path: Path,
@@ -262,10 +260,10 @@ def test_a_run_that_stops_in_an_epoch_goes_on_to_the_same_weights(
     assert curves[0] == curves[1]
 
 
-def test_a_model_says_by_whom_its_captions_were_made(
+def test_a_model_records_who_made_its_captions(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two captions an image in English, one in German; a run gone on from a checkpoint writes equal bytes."""
+    """Two captions per image in English, one in German; a resumed run writes equal bytes."""
     experiment |= {"captions": "human+mt"}
     experiment["training"]["epochs"] = 2
     english, german = inputs.sentences
@@ -323,7 +321,7 @@ def test_a_model_of_human_captions_has_no_translations(
     assert saved.training_translations == {}
 
 
-def test_an_evaluation_says_by_whom_its_queries_were_translated(
+def test_an_evaluation_records_who_translated_its_queries(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
     experiment |= {"languages": ["en"], "neighborhood": None, "classifier": None}
@@ -342,7 +340,7 @@ def test_an_evaluation_says_by_whom_its_queries_were_translated(
 def test_saving_takes_a_small_share_of_a_run_of_short_epochs(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a clock of our own: a step takes 5 s, saving 2 s, of which 40 s are twenty times as much."""
+    """By a simulated clock: a step takes 5 s, saving 2 s, so 40 s is twenty times the time of saving."""
     now, saved = [0.0], []
     step, save = loop.Run._step, save_checkpoint
 
@@ -360,7 +358,7 @@ def test_saving_takes_a_small_share_of_a_run_of_short_epochs(
     monkeypatch.setattr(loop, "save_checkpoint", two_seconds)
     experiment["training"]["epochs"] = 20
     train_model(inputs, experiment, tmp_path)
-    assert {step for _, step, _ in saved} == {0}  # at the ends of epochs alone
+    assert {step for _, step, _ in saved} == {0}  # only at the ends of epochs
     (first, *_), *_ = saved
     assert (first, saved[-1][0]) == (1, 20)
     gaps = [after - before - 2 for (*_, before), (*_, after) in pairwise(saved[:-1])]
@@ -368,7 +366,7 @@ def test_saving_takes_a_small_share_of_a_run_of_short_epochs(
     assert all(40 < gap <= 40 + saved[0][2] for gap in gaps)  # which is how long an epoch takes
 
 
-def test_a_gpu_that_computes_otherwise_is_said(
+def test_a_gpu_that_computes_differently_is_reported(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment["training"]["epochs"] = 1
@@ -432,7 +430,7 @@ def test_a_checkpoint_of_other_settings_is_not_continued(
     assert same_weights(clean, train_model(inputs, experiment, tmp_path))
 
 
-def test_pretraining_trains_the_linear_layers_alone(
+def test_pretraining_trains_only_the_linear_layers(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
     pretraining = {**experiment, "training": {**experiment["training"], "epochs": 3}}
@@ -459,7 +457,7 @@ def test_pretrained_layers_of_other_languages_are_refused(
         train_model(wrong, experiment, tmp_path)
 
 
-def test_evaluation_refuses_an_epoch_chosen_by_other_recalls(
+def test_evaluation_refuses_an_epoch_selected_by_other_recalls(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
     experiment["training"]["epochs"] = 1

@@ -1,4 +1,4 @@
-"""Translation by a service through Snakemake: a stand-in on this machine is asked once, and no more."""
+"""Translation by a service through Snakemake: a stand-in on this machine gets each request only once."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +35,7 @@ def _translation(service: Service, limits: dict[str, Any] | None = None, **chang
     return {"pairs": {"en-de": pair}, "limits": {"requests_per_second": 100, **(limits or {})}}
 
 
-def test_every_caption_is_translated_and_asked_for_once(shared_project: Project, service: Service) -> None:
+def test_every_caption_is_requested_and_translated_once(shared_project: Project, service: Service) -> None:
     table = pd.read_csv(shared_project.folder / TABLE)
     english = pd.read_csv(shared_project.folder / "work/demo/multi30k/captions/en.csv")
     assert len(table) == len(english)
@@ -44,7 +44,7 @@ def test_every_caption_is_translated_and_asked_for_once(shared_project: Project,
     assert (shared_project.folder / "work/translations.sqlite").exists()
 
 
-def test_limits_and_the_caches_place_rerun_nothing(shared_project: Project, service: Service) -> None:
+def test_limits_and_the_path_of_the_cache_rerun_nothing(shared_project: Project, service: Service) -> None:
     shared_project.configure(
         **DEMO, translation=_translation(service, {"requests_per_day": 5, "max_wait": 1})
     )
@@ -89,7 +89,7 @@ def test_a_pair_without_english_has_no_dictionary(shared_project: Project) -> No
     assert "ValueError" not in said
 
 
-def test_a_providers_mistakes_are_said_together(shared_project: Project, tmp_path: Path) -> None:
+def test_a_providers_mistakes_are_reported_together(shared_project: Project, tmp_path: Path) -> None:
     shared_project.configure(**DEMO, translation={"pairs": {
         "en-de": {"provider": "google", "model": "x"},
         "en-fr": {"provider": "marian"},

@@ -11,11 +11,11 @@ import pytest
 import yaml
 from project import DEMO, Project, ready
 
-# BERT and MUSE, and one model a language, in two languages; MULE in four.
+# BERT and MUSE, and one model per language, in two languages; MULE in four.
 TWO = {"languages": ["en", "de"]}
 FEW: dict[str, Any] = {"embn": TWO, "bert-parallel-embn": TWO, "muse-full": TWO}
 WITH_FEW: dict[str, Any] = {**DEMO, "experiments": FEW}
-# A row of each kind of Table 2: a model a language, BERT, MUSE with LP, MULE with and without LP.
+# A row of each kind in Table 2: a model per language, BERT, MUSE with LP, MULE with and without LP.
 ROWS = [1, 4, 7, 9, 11]
 MADE = f"results/table2-row{'+'.join(map(str, ROWS))}.csv"
 
@@ -33,7 +33,7 @@ def shared_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @pytest.fixture
 def project(shared_project: Project) -> Iterator[Project]:
-    """The made project; edits of code and configuration are taken back."""
+    """The finished project; edits of code and configuration are undone."""
     kept = shared_project.folder / ".kept"
     kept.mkdir()
     shutil.copytree(shared_project.folder / "pipeline", kept / "pipeline")
@@ -45,7 +45,7 @@ def project(shared_project: Project) -> Iterator[Project]:
 
 
 def mean_recall(folder: Path, language: str) -> float:
-    """mR in percent, in the plainest way from the ranks of one experiment's test queries."""
+    """mR in percent, computed plainly from the ranks of one experiment's test queries."""
     ranks = pd.read_csv(folder / "test-original-ranks.csv.gz").query("language == @language")
     of_way = [ranks.loc[ranks["direction"] == way, "rank"] for way in ("i2s", "s2i")]
     return float(100 * sum((rank <= k).mean() for rank in of_way for k in (1, 5, 10)) / 6)
@@ -90,7 +90,7 @@ def test_an_edit_of_the_loss_reruns_training_and_what_follows(project: Project) 
     }
 
 
-def test_an_edit_of_the_recall_code_reruns_evaluation_alone(project: Project) -> None:
+def test_an_edit_of_the_recall_code_reruns_only_evaluation(project: Project) -> None:
     project.edit("pipeline/evaluation/ranks.py", "similarity > correct", "similarity >= correct")
     assert project.would_run(MADE) == {"evaluate": 6, "tabulate": 1, "publish": 2}
 
@@ -117,7 +117,7 @@ def test_a_second_seed_trains_only_what_is_new(project: Project) -> None:
     assert jobs == {"pretrain": 2, "train": 6, "evaluate": 6, "tabulate": 1, "publish": 2}
 
 
-def test_another_seed_of_bert_reruns_its_rows_alone(project: Project) -> None:
+def test_another_seed_of_bert_reruns_only_its_rows(project: Project) -> None:
     project.configure(**WITH_FEW, bert={"pretraining": {"seed": 1}})
     jobs = project.would_run(MADE)
     assert jobs == {
@@ -130,7 +130,7 @@ def test_another_seed_of_bert_reruns_its_rows_alone(project: Project) -> None:
     }
 
 
-def test_table_11_trains_only_what_table_2_has_not(shared_project: Project) -> None:
+def test_table_11_trains_only_what_table_2_lacks(shared_project: Project) -> None:
     two = shared_project.would_run("results/table2.csv", "--forceall")["train"]
     eleven = shared_project.would_run("results/table11.csv", "--forceall")["train"]
     assert shared_project.would_run("results/table11.csv")["train"] < eleven
@@ -150,7 +150,7 @@ def test_a_mistyped_key_is_one_clear_message(shared_project: Project) -> None:
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_the_paper_scale_says_what_is_missing(shared_project: Project) -> None:
+def test_scale_paper_reports_what_is_missing(shared_project: Project) -> None:
     done = shared_project.snakemake("-n", "results/table2.csv", "--config", "scale=paper")
     assert done.returncode == 1
     assert "flickr30k-photographs is given on request" in done.stdout + done.stderr
@@ -172,8 +172,8 @@ def test_bad_features_stop_the_run_with_their_message_and_touch_no_table(project
     assert table.read_bytes() == before
 
 
-def test_a_report_is_made_of_what_is_finished(project: Project) -> None:
-    """What it shows, and in a browser: test_pages.py, which `make test` leaves out."""
+def test_a_report_is_made_from_finished_results(project: Project) -> None:
+    """test_pages.py, which `make test` leaves out, tests what it shows, also in a browser."""
     rows = [{"row": 11, "method": "MULE EmbN - Full", "experiment": "mule-full"}]
     table = {"paper": "mule", "table": 2, "columns": {"multi30k": ["en", "de", "fr", "cs"]}, "rows": rows}
     project.configure(**WITH_FEW, tables={"mine": table}, report=["mine"])
