@@ -71,7 +71,11 @@ class Bundle:
 
 def read_bundle(folder: Path) -> Bundle:
     """Read a bundle; raises `InputError` if a file is missing, damaged or of another format."""
-    path = require_file(folder / SETTINGS, "the model", "Give the folder that `write-bundle` wrote.")
+    path = require_file(
+        folder / SETTINGS,
+        "the model",
+        f"Make it with `snakemake {folder}`, or give another folder that `write-bundle` wrote.",
+    )
     try:
         return _read_checked(folder, path)
     except (ValueError, LookupError, TypeError, AttributeError) as error:

@@ -105,7 +105,11 @@ def open_index(folder: Path, photographs: Path | None = None) -> Index:
     Raises:
         InputError: the index is not whole, or a file has changed since it was written.
     """
-    path = require_file(folder / INDEX, "the index", "Make it with `python -m search build-index`.")
+    path = require_file(
+        folder / INDEX,
+        "the index",
+        f"Make it with `snakemake {folder}`, or give another folder that `build-index` wrote.",
+    )
     try:
         values = json_value(path.read_bytes())
         if values["format"] != FORMAT:

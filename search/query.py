@@ -64,8 +64,9 @@ def search(
     if output:
         write_results(output, rows)
         return
+    print(*(rows[0] if rows else ()), sep="\t")
     for row in rows:
-        print(*row.values(), sep="\t")
+        print(*(f"{value:.4f}" if isinstance(value, float) else value for value in row.values()), sep="\t")
 
 
 def _result(index: Index, search_in: str, row: int) -> dict[str, object]:

@@ -1,8 +1,10 @@
 """A bundle, its index and its page, of a small real run: the same numbers, nothing lost, nothing let in."""
 
+import csv
 import io
 import json
 import random
+import re
 import shutil
 import signal
 import socket
@@ -527,7 +529,9 @@ def test_searches_on_the_command_line(
         cwd=tmp_path,
     )
     best = model.search(index, images=[picture], search_in="sentences", top_k=1).rows[0, 0]
-    assert done.stdout.split("\t")[2] == index.sentences[best][2]
+    (row,) = csv.DictReader(io.StringIO(done.stdout), delimiter="\t")
+    assert row["sentence"] == index.sentences[best][2]
+    assert re.fullmatch(r"-?[01]\.\d{4}", row["similarity"])
 
 
 @pytest.mark.extended
