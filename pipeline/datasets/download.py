@@ -9,6 +9,7 @@ from urllib.parse import quote
 from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import sha256
 from pipeline.common.http_limits import address
+from pipeline.common.secrets import hide, password_of
 from pipeline.datasets import first_use
 from pipeline.datasets.content import HEAD, kind_mistake, truncation_message
 from pipeline.datasets.partial_download import PartialDownload, open_partial
@@ -139,8 +140,9 @@ def _complete_from_first(
             fetch(url, part, PurePosixPath(file).name, size, patience)
             return _verified_digest(part, file, expected, size, lock)
         except PermanentError as failure:
-            answers.append(f"{url}: {failure}")
-            log.warning("%s: %s", url, failure)
+            reason = hide(str(failure), password_of(url))  # a page's title may repeat it
+            answers.append(f"{url}: {reason}")
+            log.warning("%s: %s", url, reason)
     remark = f"{part.size:,} bytes are kept in {part.path} for the next call. " if part.size else ""
     raise InputError(
         "\n  - ".join(

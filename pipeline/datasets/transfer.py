@@ -22,6 +22,7 @@ from pipeline.common.http_limits import LimitedSession, TimeLimit, TooSlow, addr
 from pipeline.common.inputs import regular_file
 from pipeline.common.progress import Progress
 from pipeline.common.retry_after import retry_after_seconds
+from pipeline.common.secrets import hide, password_of
 from pipeline.datasets.content import kind_mistake
 from pipeline.datasets.partial_download import Origin, PartialDownload
 
@@ -191,9 +192,9 @@ def _http(url: str, offset: int, part: PartialDownload, patience: Patience) -> I
         try:
             response = _follow_redirects(session, url, headers, patience.timeout)
         except (requests.ConnectionError, requests.Timeout) as error:
-            raise TemporaryError(f"no answer: {_in_a_line(error)}") from None
+            raise TemporaryError(f"no answer: {_in_a_line(error, url)}") from None
         except requests.RequestException as error:
-            raise PermanentError(f"no answer: {_in_a_line(error)}") from None
+            raise PermanentError(f"no answer: {_in_a_line(error, url)}") from None
         with response:
             _check_status(response)
             rest = response.status_code in (206, 416)
@@ -226,9 +227,10 @@ def _follow_redirects(
     raise PermanentError(f"{redirects[0].url} redirects more than {_REDIRECTS} times")
 
 
-def _in_a_line(error: object) -> str:
+def _in_a_line(error: object, url: str) -> str:
     """A library's description of a connection error, cut short, without control characters or passwords."""
     text = re.sub(r"//[^/@\s]*@", "//***@", " ".join(str(error).split()))
+    text = hide(text, password_of(url))
     return "".join(filter(str.isprintable, text))[:_LONGEST]
 
 
@@ -293,5 +295,5 @@ def _pieces(response: requests.Response, decode: bool = False) -> Iterator[bytes
     try:
         yield from response.raw.stream(_CHUNK, decode_content=decode)
     except urllib3.exceptions.HTTPError as error:
-        reason = _in_a_line(error.args[0] if error.args else error)
+        reason = _in_a_line(error.args[0] if error.args else error, response.url or "")
         raise TemporaryError(f"the transfer broke off: {reason}") from None

@@ -6,7 +6,6 @@ session stands there instead, which does all of this.
 """
 
 import html
-import json
 import logging
 import os
 import re
@@ -14,13 +13,13 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote, quote_plus
 
 import deep_translator
 from deep_translator.exceptions import NotValidLength, TranslationNotFound
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.http_limits import address
+from pipeline.common.secrets import hide
 from pipeline.translation.cached_translator import EngineStopped
 from pipeline.translation.service_languages import code_at, unlisted_message
 from pipeline.translation.session import ServiceSession, ServiceUnavailable, TextRefused
@@ -89,6 +88,7 @@ class ServiceClient:
         )
         self._name = service
         raise_together(self._mistakes(source, target, codes or {}), f"provider {service}: cannot start:")
+        self._keys = {name: os.environ[name] for name in self.service.keys}
         self._codes = [code_at(service, code, codes or {}) for code in (source, target)]
         self._threads = threading.local()
         # Its own reads the languages from Microsoft, by a request that nobody counts.
@@ -99,7 +99,9 @@ class ServiceClient:
         logging.getLogger("urllib3").setLevel(logging.CRITICAL)
         limits_of_service = limits or Limits()
         seconds = max(_MIN_SECONDS, min(_WHOLE * limits_of_service.timeout, limits_of_service.max_wait))
-        self._session = ServiceSession(limits_of_service.timeout, seconds, in_json=service != "google")
+        self._session = ServiceSession(
+            limits_of_service.timeout, seconds, in_json=service != "google", secrets=self._keys
+        )
         setattr(sys.modules[library.__module__], "requests", self._session)  # noqa: B010
         self._translator()
 
@@ -112,10 +114,11 @@ class ServiceClient:
         try:
             answer = self._answer(text)
         except ServiceUnavailable as error:
-            raise ServiceUnavailable(self._without_keys(str(error)), error.retry_after) from None
+            raise ServiceUnavailable(hide(str(error), self._keys), error.retry_after) from None
         except (TextRefused, EngineStopped) as error:
-            raise type(error)(self._without_keys(str(error))) from None
-        if self._without_keys(answer, shortest=_SECRET) != answer:
+            raise type(error)(hide(str(error), self._keys)) from None
+        long_keys = {name: key for name, key in self._keys.items() if len(key) >= _SECRET}
+        if hide(answer, long_keys) != answer:
             raise EngineStopped(
                 "The service's answer repeats the key that was sent: check its address (`url`)."
             )
@@ -135,7 +138,7 @@ class ServiceClient:
         if self._name == "google":
             match = _RESULT.search(self._session.last_answer)
             if match and "<" in match[1]:  # deep-translator would join the words around a tag
-                raise TextRefused(f"an answer with HTML tags: {match[1][:80]!r}")
+                raise TextRefused(f"an answer with HTML tags: {hide(match[1], self._keys)[:80]!r}")
             if answer is None:  # deep-translator's, of a text that came back as it was
                 return text
         if not isinstance(answer, str):
@@ -145,7 +148,8 @@ class ServiceClient:
     def _nothing(self) -> str:
         """What is said of an answer without a translation, with the service's own words."""
         text = " ".join(re.sub(r"<(script|style).*?</\1>|<[^<>]*>", " ", self._session.last_answer).split())
-        return f"an answer without a translation{f': {html.unescape(text)[:80]!r}' if text else ''}"
+        words = hide(html.unescape(text), self._keys)[:80]
+        return f"an answer without a translation{f': {words!r}' if words else ''}"
 
     def _mistakes(self, source: str, target: str, codes: Mapping[str, str]) -> Iterator[str]:
         yield from (
@@ -171,21 +175,3 @@ class ServiceClient:
                 translator._base_url = self.url
             self._threads.translator = translator
         return self._threads.translator
-
-    def _without_keys(self, text: str, shortest: int = 1) -> str:
-        """A text without the keys, in any of the forms in which URLs, pages and JSON repeat them."""
-        for name in self.service.keys:
-            key = os.environ[name]
-            if len(key) < shortest:
-                continue
-            forms = {
-                key,
-                quote(key),
-                quote(key, safe=""),
-                quote_plus(key),
-                html.escape(key),
-                json.dumps(key)[1:-1],
-            }
-            for form in sorted(forms, key=len, reverse=True):
-                text = re.sub(re.escape(form), f"${name}", text, flags=re.IGNORECASE)
-        return text

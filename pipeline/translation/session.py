@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 import threading
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urljoin
 
@@ -11,6 +12,7 @@ import requests
 
 from pipeline.common.http_limits import LimitedSession, TooSlow, address, time_limit
 from pipeline.common.retry_after import retry_after_seconds
+from pipeline.common.secrets import hide
 from pipeline.translation.cached_translator import EngineStopped
 
 _MAX_ANSWER = 16 << 20  # bytes; a request has at most 50,000 characters
@@ -45,13 +47,15 @@ class ServiceSession(LimitedSession):
     Args:
         timeout: seconds without a byte. max_seconds: of a whole answer.
         in_json: whether the service answers JSON; otherwise a page.
+        secrets: keys, by name, that are left out of a service's words before these are cut short.
     """
 
     exceptions = requests.exceptions
 
-    def __init__(self, timeout: float, max_seconds: float, in_json: bool):
+    def __init__(self, timeout: float, max_seconds: float, in_json: bool, secrets: Mapping[str, str]):
         super().__init__()
         self.timeout, self.max_seconds, self.in_json = timeout, max_seconds, in_json
+        self.secrets = secrets
         self._threads = threading.local()
 
     @property
@@ -113,14 +117,14 @@ class ServiceSession(LimitedSession):
 
     def _check_status(self, response: requests.Response) -> None:
         status = _status(response)
-        reason = own_words(response)
+        reason = self._own_words(response)
         if status in _WAIT or status >= 500:
             delay = retry_after_seconds(response.headers.get("Retry-After", ""))
             raise ServiceUnavailable(f"status {status}{reason and f' ({reason})'}", delay)
         if status in _TOO_LONG:
             raise TextRefused(f"status {status}{reason and f' ({reason})'}")
         if status >= 300:
-            title = _clean(response.reason or "")
+            title = _clean(response.reason or "", self.secrets)
             raise EngineStopped(
                 f"{_place(response.url)} answered {status} {title}{reason and f' ({reason})'}: check its "
                 "address (`url` of the provider), key and quota."
@@ -135,23 +139,22 @@ class ServiceSession(LimitedSession):
         except (ValueError, RecursionError):
             kind = "a web page" if response.text.lstrip().startswith("<") else "a text"
             raise EngineStopped(
-                f"{place} answered {kind} ({own_words(response)}) where JSON was expected: "
+                f"{place} answered {kind} ({self._own_words(response)}) where JSON was expected: "
                 "check its address (`url` of the provider)."
             ) from None
-        if notice := _notice_in(body):
+        if notice := _clean(_notice_in(body), self.secrets):
             raise EngineStopped(f"{place} answered an error instead of a translation: {notice}.")
 
-
-def own_words(response: requests.Response) -> str:
-    """What a service says in the body of an answer that is no translation, in a line."""
-    text = response.text.strip()
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        title = re.search(r"<(title|h1)[^>]*>(.*?)</\1", text, re.IGNORECASE | re.DOTALL)
-        plain = title[2] if title else re.sub(r"<[^<>]*>", " ", text[: 20 * _REASON])
-        return _clean(plain)
-    return _clean(_message_in(body))
+    def _own_words(self, response: requests.Response) -> str:
+        """What a service says in the body of an answer that is no translation, in a line."""
+        text = response.text.strip()
+        try:
+            body = json.loads(text)
+        except (ValueError, RecursionError):
+            title = re.search(r"<(title|h1)[^>]*>(.*?)</\1", text, re.IGNORECASE | re.DOTALL)
+            plain = title[2] if title else re.sub(r"<[^<>]*>", " ", text[: 20 * _REASON])
+            return _clean(plain, self.secrets)
+        return _clean(_message_in(body), self.secrets)
 
 
 def _message_in(body: Any, depth: int = 0) -> str:
@@ -180,12 +183,13 @@ def _notice_in(body: Any) -> str:
         return ""
     if body.get("quotaFinished") is True:
         return "the quota is finished"
-    return _clean(_message_in(body))
+    return _message_in(body)
 
 
-def _clean(text: str) -> str:
-    """A server's text on a line without control characters, cut short."""
-    return " ".join("".join(filter(str.isprintable, " ".join(text.split()))).split())[:_REASON]
+def _clean(text: str, secrets: Mapping[str, str]) -> str:
+    """A server's text on a line without keys and control characters, cut short."""
+    line = " ".join("".join(filter(str.isprintable, " ".join(text[: 20 * _REASON].split()))).split())
+    return hide(line, secrets)[:_REASON]
 
 
 def _place(url: str) -> str:

@@ -1,5 +1,6 @@
 """What servers answer that is no translation, or never ends: refused with the reason, and never stored."""
 
+import base64
 import html
 import json
 import logging
@@ -313,7 +314,20 @@ def test_googles_tags_join_no_words(tmp_path: Path, caplog: pytest.LogCaptureFix
     assert "an answer with HTML tags: 'Ein <b>Hund</b>'" in caplog.text
 
 
-REPEATED = [KEY, KEY.lower(), "s3cret%2FKEY%2B1", "s3cret/KEY%2B1"]
+REPEATED = [
+    KEY,
+    KEY.lower(),
+    "s3cret%2FKEY%2B1",
+    "s3cret/KEY%2B1",
+    "s3cret%252FKEY%252B1",
+    "&#115;3cret&#47;KEY&#x2b;1",
+    "s3cret <b>/KEY+1</b>",
+    "s3cr et/KEY+1",
+    "s-3-c-r-e-t-/-K-E-Y-+-1",
+    base64.b64encode(KEY.encode()).decode(),
+    base64.b64encode(f"user:{KEY}".encode()).decode(),
+    KEY.encode().hex(),
+]
 
 
 @pytest.mark.parametrize("key", REPEATED)
@@ -341,8 +355,22 @@ def test_no_message_repeats_a_key(key: str, tmp_path: Path, caplog: pytest.LogCa
         assert stored_answers(tmp_path / str(number)) == []
     told = "\n".join([*said, caplog.text])
     assert len(said) == 7 and "$LIBRE_API_KEY" in told
+    bare = "".join(filter(str.isalnum, told)).lower()
     for form in REPEATED:
         assert form.lower() not in told.lower()
+        assert "".join(filter(str.isalnum, form)).lower() not in bare
+
+
+def test_a_key_that_is_cut_short_is_not_repeated_in_part(tmp_path: Path) -> None:
+    """Where a message is cut after 200 characters, and where 80 of an answer are shown."""
+    for length in range(180, 200):
+        body = json.dumps({"error": f"{'x' * length} {KEY}"})
+        with (
+            answering(lambda path, b=body: iter([whole(b, status="403 No")])) as url,  # type: ignore[misc]
+            pytest.raises(InputError) as caught,
+        ):
+            translate(url, tmp_path / str(length))
+        assert "s3c" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", DRIPPING)
