@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
 
 import requests
 import urllib3
@@ -154,13 +153,3 @@ class LimitedSession(requests.Session):
     def resolve_redirects(self, *arguments: Any, **options: Any) -> Iterator[Any]:
         """Follow no redirects: `requests` would read a redirect's body, however long it is."""
         return iter(())
-
-
-def address(url: str) -> SplitResult | None:
-    """The parts of a URL; None if it is not valid, such as `http://[::1` or a URL with port 99999999."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return None
-    return parts

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
+from pipeline.common.addresses import address, address_mistake
 from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import sha256
-from pipeline.common.http_limits import address
 from pipeline.common.secrets import hide, password_of
 from pipeline.datasets import first_use
 from pipeline.datasets.content import HEAD, kind_mistake, truncation_message
@@ -102,8 +102,11 @@ def _check_arguments(urls: Sequence[str], file: str, digest: str, mirror: str) -
         for url in urls
         if (parts := address(url)) is None or parts.scheme not in ("http", "https", "file")
     ]
-    if _is_web(mirror) and not ((parts := address(mirror)) and parts.hostname):
-        mistakes.append(f"mirror: found {mirror!r}; expected an address such as http://localhost:8000")
+    if _is_web(mirror) and (mistake := address_mistake(mirror)):
+        mistakes.append(
+            f"mirror: found {mirror.partition('?')[0]!r}; expected an address such as http://localhost:8000: "
+            f"{mistake}"
+        )
     path = PurePosixPath(file)
     if not path.name or path.is_absolute() or ".." in path.parts:
         mistakes.append(f"file: found {file!r}; expected HOST/PATH")

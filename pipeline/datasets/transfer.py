@@ -17,8 +17,9 @@ from urllib.request import url2pathname
 import requests
 import urllib3
 
+from pipeline.common.addresses import address
 from pipeline.common.errors import InputError
-from pipeline.common.http_limits import LimitedSession, TimeLimit, TooSlow, address, time_limit
+from pipeline.common.http_limits import LimitedSession, TimeLimit, TooSlow, time_limit
 from pipeline.common.inputs import regular_file
 from pipeline.common.progress import Progress
 from pipeline.common.retry_after import retry_after_seconds

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import urlsplit
 
+from pipeline.common.addresses import address_mistake
 from pipeline.common.block import Block
 from pipeline.common.characters import printable_name
 from pipeline.common.errors import raise_together
@@ -64,8 +64,11 @@ def with_paths_expanded(settings: Configuration) -> Configuration:
         for key in [*kinds, *_OUTPUT_KEYS.get(where, [])]:
             text = getattr(block, key) or ""
             mistakes += [f"{where}.{key}: {problem}" for problem in _without_value(text)]
-            if "@" in urlsplit(_expand(text)).netloc:
+            if "@" in _expand(text).partition("://")[2].partition("/")[0]:
                 mistakes.append(f"{where}.{key}: has a name or password in its address; {_NETRC}")
+            elif _is_web(key, _expand(text)) and (mistake := address_mistake(_expand(text))):
+                shown = _expand(text).partition("?")[0].partition("#")[0]
+                mistakes.append(f"{where}.{key}: found {shown!r}, expected an address of a server: {mistake}")
     for place, model in enumerate(settings.context):
         mistakes += [f"context.{place}: {problem}" for problem in _without_value(model)]
     raise_together(mistakes, "The configuration has mistakes:")
@@ -199,11 +202,15 @@ def _marian_models(translation: Translation) -> Iterator[tuple[str, str]]:
 
 def _elsewhere(key: str, value: str) -> bool:
     """Whether a value names something on a server, in a package or on the Hugging Face hub."""
-    if key == "mirror":
-        return value.startswith(("http://", "https://"))
+    if _is_web(key, value):
+        return True
     if key == "weights":
         return value.startswith("package:")
     return key == "model" and not _is_path(value)
+
+
+def _is_web(key: str, value: str) -> bool:
+    return key == "mirror" and value.startswith(("http://", "https://"))
 
 
 def _is_path(model: str) -> bool:

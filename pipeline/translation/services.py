@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import deep_translator
 from deep_translator.exceptions import NotValidLength, TranslationNotFound
 
+from pipeline.common.addresses import address_mistake
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.http_limits import address
 from pipeline.common.secrets import hide
 from pipeline.translation.cached_translator import EngineStopped
 from pipeline.translation.service_languages import code_at, unlisted_message
@@ -157,10 +157,9 @@ class ServiceClient:
             for key in self.service.keys
             if not os.environ.get(key)
         )
-        parts = address(self.url)
-        if self.url and not (parts and parts.scheme in ("http", "https") and parts.hostname):
-            description = "one with a user or key" if {"@", "?"} & set(self.url) else repr(self.url)
-            yield f"url: found {description}, expected an address such as http://localhost:5000"
+        if self.url and (mistake := address_mistake(self.url)):
+            description = "one with a user or key" if {"@", "?", "#"} & set(self.url) else repr(self.url)
+            yield f"url: found {description}, expected an address such as http://localhost:5000: {mistake}"
         if lacking := unlisted_message(self._name, (source, target), codes):
             yield lacking
 

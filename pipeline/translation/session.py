@@ -10,7 +10,8 @@ from urllib.parse import urljoin
 
 import requests
 
-from pipeline.common.http_limits import LimitedSession, TooSlow, address, time_limit
+from pipeline.common.addresses import address, address_mistake
+from pipeline.common.http_limits import LimitedSession, TooSlow, time_limit
 from pipeline.common.retry_after import retry_after_seconds
 from pipeline.common.secrets import hide
 from pipeline.translation.cached_translator import EngineStopped
@@ -106,7 +107,9 @@ class ServiceSession(LimitedSession):
     def _redirect_target(self, url: str, target: str) -> str:
         """Where a redirect leads, which is never another host or from HTTPS to HTTP."""
         here, there = address(url), address(urljoin(url, target) if address(target) else target)
-        if not (here and there and there.hostname):
+        if not (here and there and there.hostname) or address_mistake(
+            there._replace(query="", fragment="").geturl()
+        ):
             raise EngineStopped(f"{_place(url)} redirects to what is no address: check its own (`url`).")
         if here.hostname != there.hostname or (here.scheme, there.scheme) == ("https", "http"):
             raise EngineStopped(
@@ -137,9 +140,10 @@ class ServiceSession(LimitedSession):
         try:
             body = json.loads(response.text)
         except (ValueError, RecursionError):
+            words = self._own_words(response)
             kind = "a web page" if response.text.lstrip().startswith("<") else "a text"
             raise EngineStopped(
-                f"{place} answered {kind} ({self._own_words(response)}) where JSON was expected: "
+                f"{place} answered {kind}{words and f' ({words})'} where JSON was expected: "
                 "check its address (`url` of the provider)."
             ) from None
         if notice := _clean(_notice_in(body), self.secrets):
@@ -224,7 +228,7 @@ def _encoding(response: requests.Response) -> str:
     if response.content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     for name in ("utf-8-sig", _declared_charset(response)):
-        with contextlib.suppress(UnicodeDecodeError, LookupError):
+        with contextlib.suppress(UnicodeError, LookupError):
             response.content.decode(name)
             return name
     return "utf-8"
@@ -234,7 +238,7 @@ def _check_encoding(response: requests.Response) -> None:
     """Raise `EngineStopped` for an answer that is not in the character set found for it."""
     try:
         response.content.decode(str(response.encoding))
-    except UnicodeDecodeError:
+    except UnicodeError:
         charset = _declared_charset(response)
         reason = f"its header says {charset[:40]}" if charset else "its header names no character set"
         raise EngineStopped(

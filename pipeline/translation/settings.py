@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
+from pipeline.common.addresses import address_mistake
 from pipeline.common.block import Block, Count, Expected, PathText, Rate, Text, not_null, text_check
 from pipeline.datasets.languages import unknown_code
 from pipeline.datasets.settings import LanguageCode
@@ -18,6 +19,8 @@ def _pair_problem(pair: str) -> str:
 
 # Of providers, but for `provider` itself, by which their kind is known.
 _KEYS = ("origin", "model", "revision", "prefix", "beams", "batch_size", "device", "url", "version", "codes")
+
+_ADDRESS = "http://localhost:5000"
 
 PairText = Annotated[
     str,
@@ -110,8 +113,11 @@ class ServiceProvider(ServiceKeys):
     provider: Literal["google", "deepl", "libre", "microsoft", "baidu", "mymemory"]
 
     def contradictions(self) -> Iterator[str]:
+        if self.url and (mistake := address_mistake(self.url)):
+            found = self.url.partition("#")[0]
+            yield f".url: found {found!r}, expected an address such as {_ADDRESS}: {mistake}"
         if self.provider == "libre" and self.url is None:
-            yield ": provider libre needs `url`, the address of your server, such as http://localhost:5000"
+            yield f": provider libre needs `url`, the address of your server, such as {_ADDRESS}"
 
 
 class TranslatorSettings(MarianKeys, ServiceKeys):

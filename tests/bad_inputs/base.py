@@ -142,7 +142,12 @@ def snakemake(folder: Path, *arguments: str, environment: Mapping[str, str] | No
     return Exit(done.returncode, done.stdout)
 
 
-def stage(folder: Path, *arguments: str, limits: Mapping[str, int] | None = None) -> Exit:
+def stage(
+    folder: Path,
+    *arguments: str,
+    limits: Mapping[str, int] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Exit:
     """`python -m pipeline ARGUMENTS` or `python -m search ARGUMENTS` in a folder.
 
     limits: bytes that it may use in addition to what it uses now, by resource, such as FSIZE or AS.
@@ -151,6 +156,7 @@ def stage(folder: Path, *arguments: str, limits: Mapping[str, int] | None = None
     main = importlib.import_module(f"{program}.__main__").main
 
     def limited() -> object:
+        os.environ.update(environment or {})
         for name, more in (limits or {}).items():
             used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
             most = more + (used if name == "AS" else 0)

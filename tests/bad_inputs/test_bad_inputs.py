@@ -10,6 +10,8 @@ Each file of cases/ holds one kind, a bad input a row:
     exit: its status, 1 where left out; absent: files that it may not write
     limit: bytes that the command may have, FSIZE of a file, AS of memory besides what it has
     env: its environment; in: its folder
+    service: what the server at SERVICE answers: a name of DRIPPING, or
+        {body or hex, type, status, headers}
     batch: rows of one batch are changed and run together, because they are reported together
 
 Unless a row changes it itself, every byte of results/, work/ and mine/ survives.
@@ -21,6 +23,7 @@ import os
 import re
 import shlex
 from collections import defaultdict
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +33,7 @@ import pytest
 import yaml
 from changes import BUNDLE, CHANGES, EXPERIMENT, INDEX, TAKEN
 from copies import Copy
+from dripping import DRIPPING, Respond, answering, whole
 from forked import Exit
 from project import PARTS
 
@@ -50,6 +54,7 @@ PLACES = {
     "SEED": str(EXPERIMENT),
     "BUNDLE": str(BUNDLE),
     "INDEX": str(INDEX),
+    "SENTENCES": f"{TOKENS}/en.csv",
     "PORT": str(TAKEN.getsockname()[1]),
 }
 # Files that nothing changes; a user may edit the configuration and the list of published files.
@@ -77,6 +82,9 @@ LONG = {
     "--output out/f.h5 --features",
     "read": 'read-captions --settings \'{"source": "custom", "captions": "c.csv"}\' --split mine/split.csv '
     "--output out.csv --language",
+    "translate-by": "translate --source en --target de --sentences SENTENCES --output out.csv "
+    '--cache c.sqlite --limits \'{"requests_per_second": 1000, "max_wait": 1, "max_pause": 0.1}\' '
+    '--settings \'{"url": "SERVICE"}\' --provider',
     "evaluate": "evaluate --settings '{\"threads\": 1}' --features work/demo/shapes/features.h5 --words "
     "work/demo/shapes/words/human/en.h5 work/demo/shapes/words/human/de.h5 "
     f"--sentences {TOKENS}/en.csv {TOKENS}/de.csv --output out/e.json --ranks out/r.csv.gz --model",
@@ -123,10 +131,22 @@ def write(path: Path, kind: str, content: Any) -> None:
 def run(folder: Path, case: dict[str, Any]) -> Exit:
     name, _, rest = case["run"].partition(" ")
     command = placed(f"{LONG.get(name, name)} {rest}")
-    first, *arguments = shlex.split(command)
-    if first == "snakemake":
-        return base.snakemake(folder / case.get("in", ""), *arguments, environment=case.get("env"))
-    return base.stage(folder, first, *arguments, limits=case.get("limit"))
+    with answering(respond(case.get("service", {}))) if "service" in case else nullcontext("") as service:
+        first, *arguments = shlex.split(command.replace("SERVICE", service))
+        if first == "snakemake":
+            return base.snakemake(folder / case.get("in", ""), *arguments, environment=case.get("env"))
+        limits, environment = case.get("limit"), {"LIBRE_API_KEY": "none", **case.get("env", {})}
+        return base.stage(folder, first, *arguments, limits=limits, environment=environment)
+
+
+def respond(answer: str | dict[str, str]) -> Respond:
+    """What a row's server answers to every request."""
+    if isinstance(answer, str):
+        return DRIPPING[answer]
+    body = bytes.fromhex(answer["hex"]) if "hex" in answer else answer.get("body", "").encode()
+    kind = answer.get("type", "application/json")
+    content = whole(body, kind, f"{answer.get('status', '200 OK')}{answer.get('headers', '')}")
+    return lambda path: iter([content])
 
 
 def trouble(case: dict[str, Any], end: Exit) -> list[str]:
