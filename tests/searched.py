@@ -1,4 +1,4 @@
-"""A page of `python -m search serve` in a process of its own, as a user starts it."""
+"""A page of `python -m search serve` in a separate process, as a user starts it."""
 
 import json
 import os
@@ -63,7 +63,7 @@ class Served:
             return Answer(error.code, _headers(error.headers), error.read())
 
     def raw(self, request: bytes) -> bytes:
-        """Send bytes as they are, and read the answer, as far as its length says."""
+        """Send bytes unchanged, and read the answer to its declared length."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
             connection.sendall(request)
             answer = b""
@@ -92,7 +92,7 @@ def command(*arguments: object) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Nothing of this user's but what `make coverage` hands on."""
+    """An environment with only the variables that `make coverage` passes on."""
     measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
     own = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "HOME": "/nonexistent"}
     return {**own, **measured}
@@ -119,7 +119,7 @@ def served(indexes: Sequence[Path], folder: Path, *options: str) -> Iterator[Ser
         try:
             running.wait(PATIENCE)
         finally:
-            running.kill()  # does nothing to one that has ended
+            running.kill()  # does nothing if it has ended
 
 
 @contextmanager

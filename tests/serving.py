@@ -1,4 +1,4 @@
-"""A real HTTP server on 127.0.0.1 that serves a folder laid out as HOST/PATH, and misbehaves where told to.
+"""A real HTTP server on 127.0.0.1 that serves a folder laid out as HOST/PATH, and misbehaves on request.
 
 `with serving(folder) as url:` serves `folder/host/file.txt` as `{url}/host/file.txt`.
 """
@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 
 class Request(NamedTuple):
-    """What was asked for: HOST/PATH, the Range header (empty: none) and the answer's status."""
+    """A request that was received: HOST/PATH, the Range header (empty: none) and the answer's status."""
 
     path: str
     range: str
@@ -25,7 +25,7 @@ class Request(NamedTuple):
 
 @dataclass
 class Trouble:
-    """How one path misbehaves; what is not given behaves well.
+    """How one path misbehaves; attributes with their defaults change nothing.
 
     Attributes:
         times: how many requests it troubles; None: all.
@@ -78,7 +78,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         super().__init__(*rest)  # type: ignore[arg-type]
 
     def handle(self) -> None:
-        with suppress(ConnectionError):  # the other side has gone, as one does that refuses what comes
+        with suppress(ConnectionError):  # the other side refused the answer and closed
             super().handle()
 
     def do_GET(self) -> None:

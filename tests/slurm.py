@@ -1,4 +1,4 @@
-"""A real Slurm of one node on this machine: munged, slurmctld and slurmd, on the loopback device alone."""
+"""A real Slurm of one node on this machine: munged, slurmctld and slurmd, on the loopback device only."""
 
 import os
 import secrets
@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue")
-SYSTEM = Path("/etc/slurm/slurm.conf")  # the executor's job steps look here alone
+SYSTEM = Path("/etc/slurm/slurm.conf")  # the executor's job steps look only here
 
 _CONFIGURATION = """\
 ClusterName=test
@@ -45,7 +45,7 @@ PartitionName=all Nodes=localhost Default=YES MaxTime=INFINITE State=UP OverSubs
 
 
 def missing() -> str:
-    """Why no Slurm can be started here; empty where one can."""
+    """Why no Slurm can be started here; empty if it can."""
     if os.geteuid() != 0:
         return "a Slurm of its own is started by root alone"
     absent = [name for name in PROGRAMS if _program(name) is None]
@@ -78,7 +78,7 @@ def slurm(folder: Path) -> Iterator[None]:
 
 
 def _left_behind() -> bool:
-    """Whether the configuration is one of a test that was killed, with nobody behind it."""
+    """Whether the configuration was left by a test that was killed, and no Slurm uses it."""
     of_a_test = SYSTEM.is_symlink() and SYSTEM.resolve().with_name("munge.key").exists()
     return of_a_test and subprocess.run(["scontrol", "ping"], capture_output=True).returncode != 0
 

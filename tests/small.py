@@ -41,7 +41,7 @@ def corpus() -> Corpus:
 
 
 def word_model(settings: Mapping[str, Any], vectors: Mapping[str, Tensor], features: int = 9) -> WordModel:
-    """A model of some languages that begins with their word vectors, (V + 1, size)."""
+    """A model of some languages that is initialised with their word vectors, (V + 1, size)."""
     chosen = block_of(ModelSettings, {**settings, "languages": list(vectors)})
     sizes = {language: len(table) for language, table in vectors.items()}
     result = build(chosen, Sizes(sizes, next(iter(vectors.values())).shape[1], features))
@@ -51,7 +51,7 @@ def word_model(settings: Mapping[str, Any], vectors: Mapping[str, Tensor], featu
 
 
 def model(branches: str, settings: Mapping[str, Any]) -> WordModel:
-    """A model without dropout whose word tables have left their initial vectors."""
+    """A model without dropout whose word tables have moved from their initial vectors."""
     torch.manual_seed(0)
     vectors = {language: F.pad(torch.randn(WORDS, 5), (0, 0, 1, 0)) for language in EACH}
     result = word_model({"branches": branches, "model": settings}, vectors).double()
@@ -72,7 +72,7 @@ def universal(model: WordModel) -> UniversalEmbedding:
 def hybrid_values(
     own: Mapping[str, Tensor], rows: Mapping[str, WordRows], entries: Tensor, masks: bool
 ) -> dict[str, Tensor]:
-    """What a hybrid embedding begins with: vectors (K, size), the rows of words, entries (E, d)."""
+    """Initial values of a hybrid embedding: vectors (K, size), the rows of words, entries (E, d)."""
     values = {"entries.weight": F.pad(entries, (0, 0, 1, int(masks)))}
     for language, part in rows.items():
         values[f"{language}.table.weight"] = own[language]
@@ -103,14 +103,14 @@ def smalr_model(settings: Mapping[str, Any]) -> WordModel:
 
 
 def saved_settings(settings: ModelSettings, **changes: Any) -> SavedSettings:
-    """What a model file records of a training of the demo."""
+    """The settings that a model file of the demo records."""
     run = {"scale": "demo", "dataset": "multi30k", "experiment": "x", "seed": 0}
     values = {**run, "caption_origins": {}, "features": {}, **settings.model_dump(), **changes}
     return SavedSettings.from_values(values, "tests")
 
 
 def segments_at(slots: Sequence[Sequence[int]], each: Sequence[int]) -> tuple[Segment, ...]:
-    """The rows of languages whose sentences are of the images at some places, one language after another."""
+    """The rows of languages whose sentences belong to images at some places, language by language."""
     firsts = np.cumsum([0, *map(len, slots)])
     return tuple(
         Segment(first + np.arange(len(places)), np.array(places), number)

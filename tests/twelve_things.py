@@ -1,8 +1,8 @@
-"""Photographs that each show four of twelve things, and captions that name some of these in three languages.
+"""Photographs that each show four of twelve things, and captions that name some of them in three languages.
 
-They vary what real data vary: captions have 1 to 12 words, images 0 to 5 captions in a language, splits are
-of different sizes; words and whole captions are unknown, images failed to decode, and tables hold rows that
-must not be read. All files are written here, in the formats that the project documents.
+They vary as real data do: captions have 1 to 12 words, images 0 to 5 captions in a language, splits
+different sizes; some words and whole captions are unknown, some images failed to decode, and tables hold
+rows that must not be read. All files are written here, in the formats that the project documents.
 """
 
 from pathlib import Path
@@ -33,7 +33,7 @@ def write_files(folder: Path) -> None:
 
 
 def split_of_images(draw: np.random.Generator) -> dict[str, str]:
-    """Splits that do not lie in the order of the ids."""
+    """A split that does not follow the order of the ids."""
     splits = draw.permutation([split for split, count in IMAGES.items() for _ in range(count)])
     return {f"photo{number:03d}": str(split) for number, split in enumerate(splits)}
 
@@ -41,7 +41,7 @@ def split_of_images(draw: np.random.Generator) -> dict[str, str]:
 class Author:
     """Writes captions: 1 to 12 tokens, a word perhaps twice, some unknown, and in one caption of a split all.
 
-    No two of a language and split read alike: which of them is the nearer would be a matter of rounding.
+    No two captions of a language and split are equal, because rounding would decide which is nearer.
     """
 
     def __init__(self, draw: np.random.Generator, splits: dict[str, str]):
@@ -66,9 +66,9 @@ class Author:
         return image, self.splits[image], language, self.caption(image, language), origin, source
 
     def captions(self, language: str) -> pd.DataFrame:
-        """One language's table, in no order of images; French has captions by a machine alone.
+        """One language's table, in no order of images; French captions are only by a machine.
 
-        Not to be read are captions of another origin, and German ones that people translated.
+        Captions of another origin and human translations into German must not be read.
         """
         origin, source = ("google", "en") if language == "fr" else ("human", "")
         rows = []
@@ -107,7 +107,7 @@ def write_vocabulary(path: Path, language: str, draw: np.random.Generator) -> No
 def write_features(
     path: Path, shown: dict[str, np.ndarray], failed: list[str], draw: np.random.Generator
 ) -> None:
-    """What an image shows, with noise, in another order than the captions'; of some images nothing."""
+    """Features of what images show, with noise, in another order than the captions; some images lack them."""
     images = [str(image) for image in draw.permutation(list(shown))]
     features = np.stack([np.isin(np.arange(THINGS), shown[image]) for image in images]).astype(np.float32)
     features += draw.normal(0, 0.1, features.shape).astype(np.float32)

@@ -1,4 +1,4 @@
-"""A `python` whose `-m pipeline ...`, and a `snakemake`, that begin with what they import imported already.
+"""A `python -m pipeline ...` and a `snakemake` that run in forks of processes with their imports done.
 
 Importing PyTorch and its like is two of the three seconds of a small job, importing Snakemake half of a dry
 run. Two servers import them once for each process of tests: one for Snakemake and for stages that need no
@@ -98,7 +98,7 @@ def _clients() -> Path:
 
 
 def _need_torch() -> set[str]:
-    """The commands that import PyTorch."""
+    """Names of the commands that import PyTorch."""
     from pipeline.stages import STAGES
     from search.stages import STAGES as SEARCH_STAGES
 
@@ -131,7 +131,7 @@ def _import(name: str) -> None:
 
 
 def _serve(address: Path) -> dict[str, Any]:
-    """Fork for each connection until the tests' process is gone; returns, in a fork, what it is to do."""
+    """Fork for each connection until the test process is gone; returns, in a fork, the command to run."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listening.bind(str(address))
     listening.listen(64)
@@ -160,7 +160,7 @@ def _serve(address: Path) -> dict[str, Any]:
 def _begin(
     text: bytes, streams: list[int], sockets: list[socket.socket], jobs: dict[int, socket.socket]
 ) -> dict[str, Any]:
-    """Give a fork its streams, folder and environment, and nothing of the server's or of other commands."""
+    """Give a fork its own streams, folder and environment, without those of the server or other commands."""
     atexit._clear()
     for inherited in sockets:
         inherited.close()
@@ -210,7 +210,7 @@ def _snakemake(folder: Path) -> object:
 
 
 def _parse_once() -> None:
-    """Have Snakemake parse a file of the workflow only where it differs: a fifth of the time of a dry run."""
+    """Make Snakemake parse a workflow file only if it has changed, which saves a fifth of a dry run."""
     workflow: Any = importlib.import_module("snakemake.workflow")
     source = importlib.import_module("snakemake.sourcecache").LocalSourceFile
     files = SimpleNamespace(
@@ -245,7 +245,7 @@ def digest_module() -> Any:
 
 
 def import_from(folder: Path, code: Any) -> None:
-    """Have `pipeline` imported anew, from a copy; its digests parse only the modules that differ."""
+    """Import `pipeline` again, from a copy; its digests parse only the modules that differ."""
     for name in [name for name in sys.modules if name.partition(".")[0] in code.PACKAGES]:
         del sys.modules[name]
     importlib.invalidate_caches()
@@ -265,4 +265,4 @@ if __name__ == "__main__":
         lambda: _snakemake(Path.cwd()) if program == "snakemake" else _stage(Path.cwd(), program)
     )
     atexit._run_exitfuncs()
-    leave(status)  # as multiprocessing's forks do: an orderly end would free, page by page, all modules
+    leave(status)  # as multiprocessing's forks do: a normal exit would free all modules, page by page

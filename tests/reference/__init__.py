@@ -4,7 +4,7 @@ MULE (AAAI 2020), SMALR (ECCV 2020) and *Lessons* (CoNLL 2018), with the models 
 the papers leave open is as docs/mule.md, docs/smalr.md and docs/lessons.md have it. It imports
 nothing from the project: what the project computes fast, it computes again as the equation is written.
 
-Tests run it in float64. Gradients are autograd's. What is random is handed over: the batches, the weights
+Tests run it in float64. Gradients are autograd's. Random choices are arguments: the batches, the weights
 that training begins with, the units that dropout keeps, the entries that words explore and the masked words.
 `batches` checks which batches may be drawn at all.
 

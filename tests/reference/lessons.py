@@ -1,6 +1,6 @@
 """How *Lessons* trains (Kádár et al. 2018, Section 3, Figure 2; docs/lessons.md).
 
-Handed over are each step's rows: captions of one language, or pairs of captions (c2c).
+Each step's rows are arguments: captions of one language, or pairs of captions (c2c).
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def reversed_lengths(captions: Sequence[Caption]) -> list[int]:
 def step_loss(
     weights: Weights, captions: Sequence[Caption], features: Tensor, rows: np.ndarray, settings: Settings
 ) -> Tensor:
-    """Ranking loss of a batch, in which only what is at the same place is a pair."""
+    """Ranking loss of a batch, in which only captions and images at the same place match."""
     sides = [
         [captions[row] for row in side] for side in (rows.T.tolist() if rows.ndim == 2 else [rows.tolist()])
     ]
@@ -107,7 +107,7 @@ def train(
 
 @torch.no_grad()
 def mean_recall_by_fives(weights: Weights, settings: Settings, split: Split, language: str) -> float:
-    """mR where five captions in a row are taken for the first one's image."""
+    """mR if five captions in a row are assumed to belong to the first one's image."""
     whole = len(split.sentences[language]) // 5
     captions = split.sentences[language][: 5 * whole]
     sentences = embed_captions(weights, settings, captions)

@@ -102,7 +102,7 @@ def classifier_losses(
 
 
 def similarities(captions: Tensor, images: Tensor, kind: str) -> Tensor:
-    """Cosine, or how far a caption is from standing above an image (Vendrov et al. 2016, Equation 2)."""
+    """Cosine, or how far a caption is from being above an image (Vendrov et al. 2016, Equation 2)."""
     if kind == "cosine":
         return captions @ images.T
     return -(captions[:, None] - images[None]).clamp(min=0).square().sum(-1)

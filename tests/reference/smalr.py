@@ -1,6 +1,6 @@
 """SMALR (Burns et al., ECCV 2020): LA, HEM, MCLM, CLC-A, CLC-C.
 
-Handed over are which of its best entries a word explores, and which words are masked. Sizes in comments:
+Arguments are which of its best entries a word explores, and which words are masked. Sizes in comments:
 K words with a vector of their own, E entries, M best ones.
 """
 

@@ -60,7 +60,7 @@ one_is_enough = pytest.mark.parametrize("model", ["cosine"], indirect=True)
 
 
 def similarity(sentences: np.ndarray, images: np.ndarray, kind: str) -> np.ndarray:
-    """(B, n), as Vendrov et al. (2016) have it for order, a plain loop."""
+    """Similarities (B, n) in a plain loop; for `order` as in Vendrov et al. (2016)."""
     if kind == "cosine":
         return np.asarray(sentences @ images.T)
     pairs = [
@@ -92,7 +92,7 @@ def test_each_direction_is_searched_by_the_similarity_of_the_model(
         np.testing.assert_allclose(expected[places, row], found.scores[row], atol=2e-3)
         assert sorted(places) == [0, 1, 2, 3]
     found = model.images_of_images(index, seen, 1)
-    np.testing.assert_allclose(found.scores, 1, atol=2e-3)  # itself, by the cosine
+    np.testing.assert_allclose(found.scores, 1, atol=2e-3)  # each image finds itself, by the cosine
 
 
 def test_photographs_need_a_backbone(model: SearchModel, tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_no_other_folder_is_replaced(inputs: Inputs, experiment: dict[str, Any],
         write(tmp_path / "mine")
     assert (tmp_path / "mine/thesis.tex").read_text() == "years of work"
     before = (made / "model.json").read_bytes()
-    write(made)  # its own is
+    write(made)  # an earlier bundle is replaced
     assert (made / "model.json").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
 
@@ -159,7 +159,7 @@ def test_no_other_folder_is_replaced(inputs: Inputs, experiment: dict[str, Any],
 def test_a_replacement_that_fails_leaves_the_earlier_folder(
     fails_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At either of the two renames: the earlier folder to its side, the new one into its place."""
+    """At either rename: of the earlier folder to another name, or of the new one into its place."""
     (tmp_path / "bundle").mkdir()
     (tmp_path / "bundle/mark").write_text("earlier")
     renames: list[Path] = []
@@ -183,7 +183,7 @@ def test_a_replacement_that_fails_leaves_the_earlier_folder(
     assert [path.name for path in tmp_path.iterdir()] == ["bundle"]
 
 
-def test_a_bundle_says_all_of_how_features_are_extracted() -> None:
+def test_a_bundle_records_how_features_are_extracted() -> None:
     assert set(ExtractionSettings.model_fields) <= set(BACKBONE_KEYS)
 
 
@@ -196,7 +196,7 @@ def _index(model: SearchModel, features: Path, output: Path) -> None:
 def test_features_of_another_network_or_other_crops_are_refused(
     model: SearchModel, inputs: Inputs, tmp_path: Path
 ) -> None:
-    """Of the same width, so that nothing but what the store says of itself tells them apart."""
+    """They have the same width, so only the store's attributes tell them apart."""
     assert inputs.features
     images, features, _ = read_store(inputs.features)
     store, output = tmp_path / "given.h5", tmp_path / "index"
@@ -256,7 +256,7 @@ def test_indexing_again_mends_a_damaged_file(model: SearchModel, inputs: Inputs,
 SEVERAL = "Several:"
 
 
-def test_names_mean_images_with_or_without_folder_and_ending() -> None:
+def test_names_refer_to_images_with_or_without_folder_and_ending() -> None:
     images = ["even/a.jpg", "odd/b.png", "even/c.jpg", "odd/c.png", "d", "even/caf\u00e9.jpg", "x/e.v2.jpg"]
     meant = {
         "a": "even/a.jpg",
@@ -275,7 +275,7 @@ def test_names_mean_images_with_or_without_folder_and_ending() -> None:
         image_ids(["a", "c"], images, SEVERAL)
 
 
-def test_a_split_and_captions_may_name_images_otherwise(tmp_path: Path) -> None:
+def test_a_split_and_captions_may_name_images_differently(tmp_path: Path) -> None:
     assert images_of_split(["x/b.jpg", "x/a.jpg", "x/c.jpg"], {"a", "b.jpg"}, "split.csv:test") == [
         "x/b.jpg",
         "x/a.jpg",

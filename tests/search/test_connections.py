@@ -1,4 +1,4 @@
-"""The page's server: clients that send half of something, stay silent or leave keep nobody else waiting."""
+"""The page's server: clients that send half a request, stay silent or leave keep nobody else waiting."""
 
 import logging
 import socket
@@ -68,13 +68,13 @@ def test_four_hundred_half_open_connections_keep_nobody_waiting(port: int, half:
 
 
 @pytest.mark.parametrize("head", [HEAD, b"GET / HT", UPLOAD], ids=["head", "line", "upload"])
-def test_a_request_that_drips_is_left(port: int, impatient: None, head: bytes) -> None:
+def test_a_connection_that_sends_too_slowly_is_closed(port: int, impatient: None, head: bytes) -> None:
     with opened(port) as client:
         client.sendall(head)
         assert 0.4 < closed_after(client, lambda: client.send(b"x")) < 3
 
 
-def test_a_client_that_is_silent_after_an_answer_is_left(port: int, impatient: None) -> None:
+def test_a_client_that_is_silent_after_an_answer_is_disconnected(port: int, impatient: None) -> None:
     with opened(port) as client:
         client.sendall(HEAD + b"\r\n")
         assert 0.4 < closed_after(client, lambda: None) < 3
@@ -87,7 +87,7 @@ def test_a_body_after_a_refusal_is_not_read_for_ever(port: int, impatient: None)
         assert closed_after(client, lambda: client.send(b"4\r\nhalf\r\n")) < 3
 
 
-def test_a_slow_upload_has_the_time_that_it_takes(port: int, impatient: None) -> None:
+def test_a_slow_upload_gets_the_time_that_it_needs(port: int, impatient: None) -> None:
     """Longer than a client may be silent, at the slowest rate."""
     body = b"x" * 50_000
     head = f"POST /api/picture HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode()
@@ -148,7 +148,7 @@ def test_a_client_that_leaves_during_its_upload_is_not_logged(
     assert caplog.text == ""
 
 
-def test_a_port_that_is_taken_is_told(port: int) -> None:
+def test_a_port_that_is_in_use_is_reported(port: int) -> None:
     with pytest.raises(InputError, match=f"--port {port}: another program listens there. End it, or give"):
         bound_socket("127.0.0.1", port)
     for host in ("192.0.2.1", "no-such-host.invalid", "a" * 300):

@@ -1,4 +1,4 @@
-"""What a request to the page passes first: a prefix, a host or a token. Links of the page are relative."""
+"""Checks of every request to the page: prefix, host or token. Links of the page are relative."""
 
 import http.client
 import re
@@ -94,7 +94,7 @@ def test_every_answer_has_the_headers(open_page: int, closed_page: int) -> None:
         assert HEADERS.items() <= {name.title(): value for name, value in answer.headers.items()}.items()
 
 
-def test_a_prefix_is_a_path() -> None:
+def test_a_prefix_must_be_a_path() -> None:
     for prefix in ("", "/x", "/node/host.of.mine/8000"):
         check_prefix(prefix)
     for prefix in ("x", "/x/", "/", "//x", "/x y", "https://a/x"):
@@ -102,7 +102,7 @@ def test_a_prefix_is_a_path() -> None:
             check_prefix(prefix)
 
 
-def test_a_token_is_long_and_plain(tmp_path: Path) -> None:
+def test_a_token_must_be_long_and_plain(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text(f" {TOKEN}\n")
     assert read_token(path) == TOKEN

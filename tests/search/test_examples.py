@@ -39,18 +39,20 @@ def index(images: list[str], files: list[str], sentences: list[tuple[str, str, s
     [
         ("demo", ["multi30k-0001", "multi30k-12345"], ["a.jpg", ""], "scenes"),
         ("demo", ["below/multi30k-0001.jpg"], ["below/multi30k-0001.jpg"], "scenes"),
-        ("demo", ["multi30k-0001", "dog"], ["a.jpg", "dog.jpg"], "photographs"),  # of one's own
+        ("demo", ["multi30k-0001", "dog"], ["a.jpg", "dog.jpg"], "photographs"),  # a user's photographs
         ("demo", ["mscoco-0001"], ["mscoco-0001.jpg"], "photographs"),
         ("paper", ["multi30k-0001"], ["a.jpg"], "photographs"),
         ("paper", ["1000", "2000"], ["", "2000.jpg"], "photographs"),
         ("paper", ["1000", "2000"], ["", ""], "images"),
     ],
 )
-def test_images_are_called_what_they_are(scale: str, images: list[str], files: list[str], kind: str) -> None:
+def test_images_are_called_photographs_scenes_or_images(
+    scale: str, images: list[str], files: list[str], kind: str
+) -> None:
     assert kind_of_images(model(scale), index(images, files)) == kind
 
 
-def test_images_with_a_file_are_shown_and_others_at_each_draw() -> None:
+def test_images_with_a_file_are_shown_and_differ_at_each_visit() -> None:
     names = [f"{number}" for number in range(100)]
     half = index(names, ["file" if number % 2 else "" for number in range(100)])
     draw = random.Random(0)
@@ -65,7 +67,7 @@ def test_images_with_a_file_are_shown_and_others_at_each_draw() -> None:
 def test_queries_are_known_short_captions_that_are_detected() -> None:
     captions = [
         ("en", "a dog runs"),
-        ("en", "a zebra runs"),  # less known
+        ("en", "a zebra runs"),  # a word is unknown
         ("en", "a dog and a cat and a dog and a cat and a dog and a cat and a dog"),  # long
         ("en", "ein hund"),  # is German
         ("en", "zebra"),  # would be refused
@@ -83,7 +85,7 @@ def test_queries_are_known_short_captions_that_are_detected() -> None:
     assert example_queries(model(), index(["x"], [""]), random.Random(0)) == []
 
 
-def test_queries_are_others_at_each_draw() -> None:
+def test_queries_differ_at_each_visit() -> None:
     texts = [" ".join(["a dog and"] * number) for number in range(1, 6)]
     asked = index(["x"], [""], [("x", "en", text) for text in texts])
     draws = {tuple(example_queries(model(), asked, random.Random(seed))) for seed in range(20)}

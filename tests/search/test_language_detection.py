@@ -1,4 +1,4 @@
-"""Languages by the words that vocabularies know."""
+"""Detection of languages by the words in their vocabularies."""
 
 import numpy as np
 
@@ -21,20 +21,20 @@ def test_the_language_that_knows_the_most_words() -> None:
         assert (found.sentence.language, found.alternatives) == (language, [])
 
 
-def test_unknown_words_are_told() -> None:
+def test_unknown_words_are_returned() -> None:
     found = detect_language("Ein Hund im Park!", vocabularies())
     assert found.sentence.tokens == ["ein", "hund", "im", "park"]
     assert found.sentence.unknown == ["park"]
     assert found.sentence.known_words == 3
 
 
-def test_of_equals_the_first_and_the_others_are_told() -> None:
+def test_in_a_tie_the_first_language_wins_and_the_others_are_returned() -> None:
     found = detect_language("in", vocabularies())
     assert (found.sentence.language, found.alternatives) == ("en", ["de"])
 
 
-def test_the_share_decides_and_not_the_number() -> None:
-    """Of the same text two tokenisers make four words and three; each language knows three of its own."""
+def test_the_share_of_known_words_decides_and_not_their_number() -> None:
+    """Two tokenisers split a text into four and three words; each language knows three of its own."""
     words = {"en": ["狗", "雪", "地"], "zh": ["狗", "雪地", "里"]}
     few = {code: Vocabulary(code, [PADDING, *known], np.zeros((4, 0))) for code, known in words.items()}
     found = detect_language("狗雪地里", few)
@@ -42,6 +42,6 @@ def test_the_share_decides_and_not_the_number() -> None:
     assert detect_language("狗雪地里", {"en": few["en"]}).sentence.known_words == 3
 
 
-def test_nothing_known_is_told() -> None:
+def test_a_sentence_without_known_words_is_recognised() -> None:
     for text in ("xyzzy", "!?", ""):
         assert detect_language(text, vocabularies()).sentence.known_words == 0

@@ -23,7 +23,7 @@ def test_a_case_by_hand() -> None:
     np.testing.assert_allclose(found.scores, [[1, 0.8, 0.6], [1, 0.8, 0.6]], atol=1e-3)
 
 
-def test_more_are_asked_for_than_there_are() -> None:
+def test_more_neighbours_are_requested_than_exist() -> None:
     found = nearest.search_exact(np.eye(2, dtype=np.float16), np.eye(2, dtype=np.float32), 10, dot)
     assert found.rows.tolist() == [[0, 1], [1, 0]]
 
@@ -31,8 +31,10 @@ def test_more_are_asked_for_than_there_are() -> None:
 @given(
     st.integers(1, 40), st.integers(1, 5), st.integers(1, 50), st.integers(1, 9), st.integers(0, 2**32 - 1)
 )
-def test_as_a_stable_sort_has_it(count: int, queries: int, k: int, block: int, seed: int) -> None:
-    """With few distinct values, so that many are equally near, also across blocks."""
+def test_neighbours_are_those_of_a_stable_sort(
+    count: int, queries: int, k: int, block: int, seed: int
+) -> None:
+    """With few distinct values, so many are equally near, also across blocks."""
     draw = np.random.default_rng(seed)
     vectors = draw.integers(-1, 2, (count, 3)).astype(np.float16)
     asked = draw.integers(-1, 2, (queries, 3)).astype(np.float32)
@@ -58,5 +60,5 @@ def test_an_approximate_index_is_the_same_each_time_and_finds_what_is_near(tmp_p
     right = nearest.search_exact(vectors, queries, 10, dot)
     assert found.rows[:, 0].tolist() == list(range(50))
     shared = [len(set(a) & set(b)) / 10 for a, b in zip(found.rows, right.rows, strict=True)]
-    assert np.mean(shared) > 0.6  # 32 of 44 lists are searched, of vectors that lie in no groups
+    assert np.mean(shared) > 0.6  # 32 of 44 lists are searched, and the vectors form no clusters
     np.testing.assert_allclose(found.scores[:, 0], 1, atol=2e-3)

@@ -32,7 +32,7 @@ def page_of(path: Path) -> FastAPI:
 
 
 @pytest.mark.parametrize("kind, ending", KINDS)
-def test_a_browser_gets_a_photograph_that_it_shows(kind: str, ending: str, tmp_path: Path) -> None:
+def test_a_browser_gets_a_photograph_that_it_can_show(kind: str, ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"a{ending}"
     Image.new("RGB", (30, 20), "red").save(path, kind)
     with (

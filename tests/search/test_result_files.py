@@ -18,14 +18,14 @@ RESULTS = [
 ]
 
 
-def test_embeddings_as_csv_have_a_column_a_number(tmp_path: Path) -> None:
+def test_embeddings_as_csv_have_one_column_per_number(tmp_path: Path) -> None:
     write_embeddings(tmp_path / "out.csv", COLUMNS, VECTORS)
     assert (tmp_path / "out.csv").read_text(encoding="utf-8") == (
         'sentence,language,0,1,2\n"Ein Hund, müde.",de,0.5,-0.25,0.10000000149011612\n犬,ja,1.0,0.0,0.0\n'
     )
 
 
-def test_embeddings_as_json_have_one_object_a_sentence(tmp_path: Path) -> None:
+def test_embeddings_as_json_have_one_object_per_sentence(tmp_path: Path) -> None:
     write_embeddings(tmp_path / "out.json", COLUMNS, VECTORS)
     assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == [
         {"sentence": "Ein Hund, müde.", "language": "de", "vector": VECTORS[0].tolist()},
@@ -33,7 +33,7 @@ def test_embeddings_as_json_have_one_object_a_sentence(tmp_path: Path) -> None:
     ]
 
 
-def test_embeddings_as_hdf5_have_a_dataset_a_column(tmp_path: Path) -> None:
+def test_embeddings_as_hdf5_have_one_dataset_per_column(tmp_path: Path) -> None:
     write_embeddings(tmp_path / "out.h5", COLUMNS, VECTORS)
     with h5py.File(tmp_path / "out.h5") as file:
         assert list(file["sentence"].asstr()) == COLUMNS["sentence"]

@@ -1,4 +1,4 @@
-"""A bundle, its index and its page, of a small real run: the same numbers, nothing lost, nothing let in."""
+"""The bundle, index and page of a small real run: equal numbers, nothing lost, no access to other files."""
 
 import csv
 import io
@@ -83,7 +83,7 @@ def page(made: Project, seed: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def bundle(seed: Path, tmp_path: Path) -> Path:
-    """A copy of the bundle, to be spoilt."""
+    """A copy of the bundle, to be damaged."""
     return Path(shutil.copytree(seed / "bundle", tmp_path / "bundle"))
 
 
@@ -96,7 +96,7 @@ def captions(made: Project, language: str) -> pd.DataFrame:
 
 
 def test_a_bundle_elsewhere_has_the_recalls_of_the_table(made: Project, bundle: Path, tmp_path: Path) -> None:
-    """In a process of its own with an empty environment, while work/ and the configuration are gone."""
+    """In a separate process with an empty environment, without work/ and the configuration."""
     source = """
 import json, sys
 from pathlib import Path
@@ -125,7 +125,7 @@ print(json.dumps(recalls_on_test(read_bundle(bundle), sentences, features)))
     for code in LANGUAGES:
         assert found[code] == {metric: table[code][metric] for metric in found[code]}
         assert len(found[code]) == 7
-    # Thirty-six training scenes teach too little to beat chance; vectors all alike would find nothing.
+    # Thirty-six training scenes are too few to beat chance; equal vectors would find nothing.
     assert len({tuple(found[code].values()) for code in LANGUAGES}) == len(LANGUAGES)
     assert all(found[code]["mR"] > 0 for code in LANGUAGES)
 
@@ -201,7 +201,7 @@ def test_languages_are_detected_by_default(made: Project, model: SearchModel) ->
     assert model.embed_sentences([], "en").shape == (0, 16)
 
 
-def test_everything_wrong_with_a_bundle_is_told_at_once(bundle: Path) -> None:
+def test_all_mistakes_in_a_bundle_are_reported_together(bundle: Path) -> None:
     (bundle / "words/de.txt").unlink()
     with open(bundle / "words/fr.txt", "a") as file:
         file.write("autre\n")
@@ -214,7 +214,7 @@ def test_everything_wrong_with_a_bundle_is_told_at_once(bundle: Path) -> None:
 @pytest.mark.parametrize(
     "content", ["", "[]", "{}", '{"format": 2}', '{"format": 1, "saved": {}, "files": {}}']
 )
-def test_what_is_no_bundle_is_refused(bundle: Path, content: str) -> None:
+def test_a_folder_that_is_not_a_bundle_is_refused(bundle: Path, content: str) -> None:
     (bundle / "model.json").write_text(content)
     with pytest.raises(InputError, match=r"model\.json"):
         read_bundle(bundle)
@@ -228,7 +228,7 @@ def test_a_bundle_names_no_file_outside_it(bundle: Path) -> None:
         read_bundle(bundle)
 
 
-def test_a_bundle_that_answers_otherwise_is_not_made(made: Project, seed: Path, tmp_path: Path) -> None:
+def test_a_bundle_with_other_recalls_is_not_written(made: Project, seed: Path, tmp_path: Path) -> None:
     evaluated = json.loads((seed / "test-original.json").read_text())
     evaluated["test"]["de"]["s2i_R@5"] += 0.1
     (tmp_path / "test.json").write_text(json.dumps(evaluated))
@@ -270,7 +270,7 @@ def test_a_model_that_a_bundle_cannot_hold_is_refused_at_once(made: Project) -> 
 # The index
 
 
-def test_search_is_what_a_plain_sort_finds(made: Project, model: SearchModel, index: Index) -> None:
+def test_search_finds_what_a_plain_sort_finds(made: Project, model: SearchModel, index: Index) -> None:
     texts = list(captions(made, "de")["caption"])
     found = model.search(index, sentences=texts, language="de", top_k=5)
     scores = model.embed_sentences(texts, "de") @ np.asarray(index.image_vectors, np.float32).T
@@ -331,8 +331,8 @@ def test_more_photographs_extract_only_the_new_ones(
 
 
 @pytest.mark.extended
-def test_photographs_have_the_captions_of_their_names(made: Project, seed: Path, tmp_path: Path) -> None:
-    """Captions and splits leave folder and ending out; machine translations are no own captions."""
+def test_photographs_get_captions_by_their_names(made: Project, seed: Path, tmp_path: Path) -> None:
+    """Captions and splits omit folder and ending; machine translations are not original captions."""
     folder = photographs(made, tmp_path / "photographs", 60)
     data = made.folder / DATA
     table = pd.read_csv(data / "tokens/en.csv", keep_default_na=False)
@@ -374,7 +374,7 @@ def test_a_split_of_other_images_is_refused(made: Project, seed: Path, tmp_path:
 
 
 @pytest.mark.extended
-def test_a_killed_indexing_goes_on_to_the_same_index(made: Project, seed: Path, tmp_path: Path) -> None:
+def test_a_killed_indexing_resumes_to_the_same_index(made: Project, seed: Path, tmp_path: Path) -> None:
     folder = photographs(made, tmp_path / "photographs", 60)
     arguments = [
         "build-index",
@@ -418,9 +418,7 @@ def _wait_for(path: Path, running: "subprocess.Popen[bytes]") -> None:
         time.sleep(0.01)
 
 
-def test_links_out_of_the_folder_are_no_photographs(
-    made: Project, model: SearchModel, tmp_path: Path
-) -> None:
+def test_links_out_of_the_folder_are_left_out(made: Project, model: SearchModel, tmp_path: Path) -> None:
     folder = photographs(made, tmp_path / "photographs", 3)
     secret = tmp_path / "secret.jpg"
     Image.new("RGB", (80, 80)).save(secret)
@@ -436,12 +434,12 @@ def test_links_out_of_the_folder_are_no_photographs(
     path = index.file_of(image)
     assert path is not None
     path.unlink()
-    path.symlink_to(secret)  # swapped after it was indexed
+    path.symlink_to(secret)  # replaced after it was indexed
     assert index.file_of(image) is None
     assert index.file_of("../secret.jpg") is None
 
 
-def test_beyond_the_limit_an_approximate_index_is_made_and_asked(
+def test_beyond_the_limit_an_approximate_index_is_built_and_searched(
     model: SearchModel, index: Index, seed: Path, made: Project, tmp_path: Path
 ) -> None:
     folder = photographs(made, tmp_path / "photographs", 60)
@@ -623,12 +621,12 @@ def test_the_interface_is_described(page: Served) -> None:
         ("/page/server.py", 404, "No such file."),
     ],
 )
-def test_mistakes_are_told_in_a_line(page: Served, path: str, status: int, said: str) -> None:
+def test_mistakes_are_reported_in_one_line(page: Served, path: str, status: int, said: str) -> None:
     answer = page.get(path)
     assert (answer.status, answer.json) == (status, {"error": said})
 
 
-# Strangers
+# Requests from strangers
 
 TRICKS = [
     "/photograph?image=../../../../../../etc/passwd",
@@ -651,7 +649,7 @@ TRICKS = [
 
 @pytest.mark.parametrize("path", TRICKS)
 def test_no_other_file_is_served(page: Served, path: str) -> None:
-    """The path as it is, which a client would tidy."""
+    """The path is sent as it is; a client would normalise it."""
     answer = page.raw(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
     assert answer.split(b" ", 2)[1] in (b"400", b"404"), answer
     assert b"root:" not in answer
@@ -660,12 +658,12 @@ def test_no_other_file_is_served(page: Served, path: str) -> None:
 
 def test_an_image_that_is_not_indexed_is_not_served(made: Project, page: Served) -> None:
     split = pd.read_csv(made.folder / DATA / "split.csv")
-    other = split[split["split"] == "train"]["image"].iloc[0]  # its file lies in the same folder
+    other = split[split["split"] == "train"]["image"].iloc[0]  # its file is in the same folder
     assert page.get(f"/photograph?image={other}").status == 404
 
 
-def test_only_by_its_own_name(page: Served) -> None:
-    """A page elsewhere whose name leads to this machine (DNS rebinding) gets nothing."""
+def test_the_page_is_only_served_by_its_own_host_name(page: Served) -> None:
+    """A page elsewhere whose host name resolves to this machine (DNS rebinding) gets nothing."""
     assert page.get("/api/indexes", {"Host": "evil.example"}).status == 400
     assert page.get("/api/indexes", {"Host": f"localhost:{page.port}"}).status == 200
 
@@ -681,13 +679,13 @@ def test_nothing_from_elsewhere_may_run(page: Served) -> None:
 
 
 def memory(pid: int) -> int:
-    """Megabytes of a process' own, at most so far."""
+    """Peak private memory of a process so far, in megabytes."""
     return int(Path(f"/proc/{pid}/status").read_text().split("VmHWM:")[1].split()[0]) // 1024
 
 
 @pytest.mark.parametrize("declared", [True, False])
 def test_a_hundred_megabytes_are_refused(page: Served, declared: bool) -> None:
-    page.get("/api/picture", body=b"no picture")  # loads what it takes
+    page.get("/api/picture", body=b"no picture")  # loads everything that it needs
     before = memory(page.pid)
     head = "POST /api/picture HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     head += "Content-Length: 100000000\r\n\r\n" if declared else "Transfer-Encoding: chunked\r\n\r\n"
@@ -699,7 +697,7 @@ def test_a_hundred_megabytes_are_refused(page: Served, declared: bool) -> None:
             for _ in range(100):
                 connection.sendall(block if declared else b"%x\r\n%b\r\n" % (len(block), block))
                 sent += len(block)
-        except OSError:  # refused in the midst
+        except OSError:  # refused while it is being sent
             pass
         answer = b"" if sent < 10**8 and not _readable(connection) else connection.recv(4096)
     assert answer == b"" or b" 413 " in answer.split(b"\r\n")[0]
@@ -715,14 +713,14 @@ def _readable(connection: socket.socket) -> bool:
         return False
 
 
-def test_a_declared_length_is_refused_before_the_body_comes(page: Served) -> None:
+def test_a_declared_length_is_refused_before_the_body_arrives(page: Served) -> None:
     answer = page.raw(b"POST /api/picture HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000000\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 413")
     assert b'{"error":"The picture has more than 20 MB."}' in answer
 
 
 def pictures() -> dict[str, bytes]:
-    """Files that are no pictures, or hostile ones."""
+    """Files that are not pictures, and hostile pictures."""
     whole = io.BytesIO()
     Image.effect_noise((300, 300), 50).save(whole, "JPEG")
     gif = io.BytesIO()
@@ -742,7 +740,7 @@ def pictures() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", list(pictures()))
-def test_broken_pictures_are_refused_in_a_line(page: Served, name: str) -> None:
+def test_broken_pictures_are_refused_with_one_line(page: Served, name: str) -> None:
     answer = page.get("/api/picture", body=pictures()[name], method="POST")
     assert answer.status == 422
     assert list(answer.json) == ["error"]
@@ -750,7 +748,7 @@ def test_broken_pictures_are_refused_in_a_line(page: Served, name: str) -> None:
     assert "\n" not in answer.json["error"]
 
 
-def test_nothing_that_was_asked_is_logged(page: Served, made: Project) -> None:
+def test_no_query_is_logged(page: Served, made: Project) -> None:
     page.get("/api/sentence?q=dog+secretword")
     page.get("/api/sentence?q=secretword")
     page.get("/photograph?image=/etc/secretword")
@@ -761,7 +759,7 @@ def test_nothing_that_was_asked_is_logged(page: Served, made: Project) -> None:
 
 
 @pytest.mark.extended
-def test_a_token_is_asked_for_and_not_logged(seed: Path, tmp_path: Path) -> None:
+def test_a_token_is_required_and_not_logged(seed: Path, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(TOKEN + "\n")
     with served([seed / "index"], tmp_path, "--host", "0.0.0.0", "--token-file", "token") as page:
         for path in (
@@ -779,7 +777,7 @@ def test_a_token_is_asked_for_and_not_logged(seed: Path, tmp_path: Path) -> None
         assert page.get("/api/indexes?token=" + TOKEN).status == 401  # in an address only where it leaves it
         assert page.get("/?token=wrong-wrong-wrong-wrong").status == 401
         upload = b"POST /api/picture HTTP/1.1\r\nHost: x\r\nContent-Length: 19000000\r\n\r\n"
-        assert page.raw(upload).startswith(b"HTTP/1.1 401")  # before the body comes
+        assert page.raw(upload).startswith(b"HTTP/1.1 401")  # before the body arrives
         assert page.get("/api/indexes", {"Authorization": f"Bearer {TOKEN}"}).status == 200
         assert page.get("/api/indexes", {"Cookie": f"token={TOKEN}"}).status == 200
         assert page.get("/api/indexes", {"Cookie": f"token={TOKEN}", "Host": "search.example"}).status == 200
@@ -790,8 +788,8 @@ def test_a_token_is_asked_for_and_not_logged(seed: Path, tmp_path: Path) -> None
         assert TOKEN not in page.said.read_text()
 
 
-def test_many_at_once_get_right_answers(made: Project, page: Served) -> None:
-    """Tokenisers and models serve several threads."""
+def test_many_clients_at_once_get_correct_answers(made: Project, page: Served) -> None:
+    """Tokenisers and models are shared by several threads."""
     from concurrent.futures import ThreadPoolExecutor
 
     texts = [(code, text) for code in LANGUAGES for text in captions(made, code)["caption"][:5]]
@@ -831,7 +829,7 @@ def tiles(browser: Tab, selector: str) -> list[str]:
 
 
 def opened(browser: Tab, address: str) -> list[str]:
-    """The images of the first screen, once they are all shown that are in sight."""
+    """The images of the first screen, once all visible images are shown."""
     browser.open(address)
     browser.until("document.querySelector('.first .grid a')")
     of_screen = "[...document.querySelectorAll('.first .grid img')]"
@@ -855,7 +853,7 @@ def ask(browser: Tab, text: str) -> list[str]:
 
 
 def choose(browser: Tab, select: str, value: str) -> None:
-    """Choose from a list, as its user does."""
+    """Choose from a list, as a user does."""
     browser.value(
         f"(list => {{ list.value = '{value}'; list.dispatchEvent(new Event('change', {{bubbles: true}})) }})"
         f"(document.getElementById('{select}'))"
@@ -881,7 +879,7 @@ def test_a_visit(made: Project, page: Served, browser: Tab, model: SearchModel, 
     assert browser.value("document.querySelector('#query').value") == text
     near = found(browser)
     assert first not in near
-    # Photographs of real data have so many sentences that pictures after them would be out of sight.
+    # Real photographs have so many sentences that pictures below them would be out of sight.
     heights = "['.grid', '.sentences'].map(one => document.querySelector(one).getBoundingClientRect().y)"
     above, below = browser.value(heights)
     assert above < below
@@ -929,7 +927,7 @@ def test_a_visit_below_a_path(
     with_token: bool,
     stripped: bool,
 ) -> None:
-    """The path is stripped by a proxy, or passed on to a page that knows it."""
+    """A proxy strips the path, or passes it on to a page that was told it."""
     (tmp_path / "token").write_text(TOKEN)
     path, token = "/user/me/proxy/8000", f"?token={TOKEN}" if with_token else ""
     options = ["--token-file", "token"] if with_token else []
@@ -998,7 +996,7 @@ def test_the_first_screen(
     in_sight = "[...document.querySelectorAll('.first .grid img')].filter(one => one.offsetParent).length"
     assert browser.value(in_sight) == (12 if width == 1280 else 6)
     bottom = "document.querySelector('.first .grid').getBoundingClientRect().bottom"
-    assert browser.value(bottom) < 844  # what is there to look at is in sight
+    assert browser.value(bottom) < 844  # all images are visible without scrolling
     assert browser.value("getComputedStyle(document.body).backgroundColor") == (
         "rgb(20, 23, 27)" if dark else "rgb(255, 255, 255)"
     )
@@ -1027,7 +1025,7 @@ def test_the_first_screen(
 def test_the_first_screen_of_other_indexes(
     made: Project, seed: Path, model: SearchModel, index: Index, tmp_path: Path
 ) -> None:
-    """Without photographs, without sentences, of one photograph that has gone."""
+    """Indexes without photographs, without sentences, and of one deleted photograph."""
     features = made.folder / DATA / "features.h5"
     nothing = photographs_listed(index.images, {}, None)
     write_index(model, tmp_path / "no photographs", nothing, features, index.sentences)
@@ -1084,7 +1082,7 @@ def test_unknown_words_are_struck_through(page: Served, browser: Tab) -> None:
 
 
 @needs_chromium
-def test_without_javascript_a_sentence_says_so(page: Served, browser: Tab) -> None:
+def test_without_javascript_a_message_is_shown(page: Served, browser: Tab) -> None:
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
     browser.open(page.address)
     seen = browser.value("document.body.innerText")
@@ -1094,7 +1092,7 @@ def test_without_javascript_a_sentence_says_so(page: Served, browser: Tab) -> No
 
 @pytest.mark.extended
 @needs_chromium
-def test_the_language_is_switched_and_two_models_stand_side_by_side(
+def test_the_language_is_switched_and_two_models_are_shown_side_by_side(
     made: Project, page: Served, browser: Tab
 ) -> None:
     browser.wide(1280, 900)
@@ -1136,7 +1134,7 @@ def test_on_a_telephone(made: Project, page: Served, browser: Tab, dark: bool) -
 
 @pytest.mark.extended
 @needs_chromium
-def test_by_keyboard_alone(made: Project, page: Served, browser: Tab) -> None:
+def test_only_by_keyboard(made: Project, page: Served, browser: Tab) -> None:
     browser.wide(1280, 900)
     shown = opened(browser, page.address)
     active = "document.activeElement.title"
@@ -1164,7 +1162,7 @@ def test_by_keyboard_alone(made: Project, page: Served, browser: Tab) -> None:
     browser.until("document.activeElement.closest('.back')")
     assert browser.value("new URLSearchParams(location.search).get('image')") == images[1]
     browser.value("history.back()")
-    browser.until(f"{active} === '{images[1]}'")  # where its user was
+    browser.until(f"{active} === '{images[1]}'")  # the focus is where it was before
 
 
 @pytest.mark.extended
@@ -1172,7 +1170,7 @@ def test_by_keyboard_alone(made: Project, page: Served, browser: Tab) -> None:
 def test_a_search_before_the_models_are_known(
     made: Project, page: Served, browser: Tab, model: SearchModel, index: Index
 ) -> None:
-    """A slow server, a fast typist: the answer comes as soon as it can, and no letter is lost."""
+    """A slow server, a fast typist: the answer comes as soon as possible, and no letter is lost."""
     browser.call(
         "Page.addScriptToEvaluateOnNewDocument",
         source="{ const fetched = window.fetch, named = new Promise(answer => window.answer = answer);"

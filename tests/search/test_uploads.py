@@ -33,11 +33,11 @@ def webp_that_declares(width: int, height: int) -> bytes:
 
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
-def test_pictures_are_taken(form: str) -> None:
+def test_pictures_are_accepted(form: str) -> None:
     check_picture(picture(form))
 
 
-def test_a_lossless_webp_is_taken_and_its_size_read() -> None:
+def test_a_lossless_webp_is_accepted_and_its_size_read() -> None:
     content = io.BytesIO()
     Image.new("RGB", (300, 10), "red").save(content, "WEBP", lossless=True)
     with pytest.raises(InputError, match="300 x 10 pixels, a strip"):
@@ -53,13 +53,13 @@ def test_other_formats_are_refused(form: str) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"GIF89a", b"<svg/>", b"RIFF\0\0\0\0WEBP", b"\xff\xd8\xff", b"\0" * 99]
 )
-def test_no_pictures_are_refused(content: bytes) -> None:
+def test_files_that_are_not_pictures_are_refused(content: bytes) -> None:
     with pytest.raises(InputError, match="not a picture that can be read"):
         check_picture(content)
 
 
 @pytest.mark.parametrize("size", [(100_000, 100_000), (2**31 - 1, 1), (8000, 5001)])
-def test_a_bomb_is_refused_without_memory(size: tuple[int, int]) -> None:
+def test_a_decompression_bomb_is_refused_without_using_memory(size: tuple[int, int]) -> None:
     tracemalloc.start()
     with pytest.raises(InputError, match=r"pixels") as said:
         check_picture(png_that_declares(*size))
@@ -69,7 +69,7 @@ def test_a_bomb_is_refused_without_memory(size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("size", [(16_000, 16_000), (2**24, 200)])
-def test_a_webp_bomb_is_refused_by_its_head(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_webp_bomb_is_refused_by_its_header(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     def opened(*arguments: object, **options: object) -> None:
         raise AssertionError("opened")
 

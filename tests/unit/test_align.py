@@ -27,7 +27,7 @@ def dictionary(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_quarter_turn_is_taken_back() -> None:
+def test_a_quarter_turn_is_undone() -> None:
     turn = procrustes(DE.vectors[1:4], EN.vectors[[2, 1, 3]])
     np.testing.assert_allclose(turn, [[0, 1], [-1, 0]], atol=1e-6)
 
@@ -42,7 +42,7 @@ def test_the_matrix_is_orthogonal_and_no_rotation_fits_better(pairs: int, size: 
     assert np.square(source @ found.T - target).sum() <= np.square(source @ other.T - target).sum() + 1e-3
 
 
-def test_pairs_are_those_of_which_both_words_are_known(dictionary: Path) -> None:
+def test_pairs_need_both_words_in_the_vocabularies(dictionary: Path) -> None:
     pairs = word_pairs(DE, EN, [dictionary])
     named = {(DE.words[one], EN.words[other]) for one, other in pairs}
     assert named == {("katze", "cat"), ("hund", "dog"), ("rot", "red")}
@@ -56,7 +56,7 @@ def test_mean_cosine_by_hand() -> None:
     assert mean_cosine(one, other) == pytest.approx((1 + 0 + 1) / 3)
 
 
-def test_every_word_is_turned_and_padding_stays(tmp_path: Path, dictionary: Path) -> None:
+def test_every_word_is_rotated_and_padding_stays(tmp_path: Path, dictionary: Path) -> None:
     write_vocabulary(DE, {}, tmp_path / "de.h5")
     write_vocabulary(EN, {}, tmp_path / "en.h5")
     align_vectors(tmp_path / "de.h5", tmp_path / "en.h5", [dictionary], tmp_path / "out.h5")

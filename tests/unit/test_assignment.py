@@ -55,14 +55,14 @@ def test_a_word_takes_the_entry_with_the_largest_score() -> None:
     assert assignment_with_scores().best_entries(WORDS, 2).tolist() == [[0, 1], [1, 0], [2, 1]]
 
 
-def test_entries_begin_with_numbers_between_minus_and_plus_a_tenth() -> None:
+def test_entries_are_initialised_between_minus_and_plus_a_tenth() -> None:
     torch.manual_seed(0)
     entries = Assignment(3, 100, 100).entries.weight
     assert -0.1 <= entries.min() < -0.0995
     assert 0.0995 < entries.max() <= 0.1
 
 
-def test_of_equal_scores_the_first_entry_is_taken() -> None:
+def test_in_a_tie_the_first_entry_is_taken() -> None:
     made = assignment_with_scores()
     torch.nn.init.zeros_(made.scores.weight)
     torch.nn.init.zeros_(made.scores.bias)
@@ -81,7 +81,7 @@ def test_softmax_mixes_the_best_entries() -> None:
     assert found.tolist()[0] == pytest.approx([share, 1 - share])
 
 
-def test_the_sharper_the_softmax_the_more_a_word_is_its_best_entry() -> None:
+def test_a_sharper_softmax_brings_a_word_closer_to_its_best_entry() -> None:
     """Scores 1 and 0.25: sharpened fourfold, they differ by 3."""
     found = assignment_with_scores().vectors(WORDS[:1], exploration(0.0, 2, "softmax"), sharpness=4.0)
     share = 1 / (1 + math.exp(-3))
@@ -104,7 +104,7 @@ def test_the_temperature_falls_by_the_same_factor_and_scores_begin_with_a_unit_v
 
 
 def test_each_language_may_score_its_own_words() -> None:
-    """English takes the entry of its word's place, German the one before it."""
+    """An English word takes the entry at its place, a German word the entry before it."""
     made = Assignment(3, 3, 3, ["en", "de"]).double()
     with torch.no_grad():
         for language, weights in (("en", torch.eye(3)), ("de", torch.eye(3).roll(-1, 0))):
@@ -119,7 +119,7 @@ def test_each_language_may_score_its_own_words() -> None:
     assert found.tolist() == [[0.5, 0.5, 0], [0, 0, 1], [0.5, 0, 0.5], [0, 1, 0]]
 
 
-def test_exploration_takes_each_of_the_best_alike_often() -> None:
+def test_exploration_takes_each_of_the_best_entries_equally_often() -> None:
     torch.manual_seed(0)
     none, every = explored_ranks(1000, 20, 0.0), explored_ranks(100_000, 20, 1.0)
     assert not none.any()
@@ -129,7 +129,7 @@ def test_exploration_takes_each_of_the_best_alike_often() -> None:
     assert (counts - 5000).abs().max() < 345
 
 
-def test_a_fifth_explores_and_some_of_it_meets_the_best() -> None:
+def test_a_fifth_of_the_words_explores_and_some_of_these_take_the_best_entry() -> None:
     torch.manual_seed(0)
     other = explored_ranks(100_000, 20, 0.2).gt(0).double().mean().item()
     assert other == pytest.approx(0.2 * 19 / 20, abs=0.006)  # five standard deviations
@@ -142,7 +142,7 @@ def test_shares_by_hand() -> None:
         assert choice_weights(scores, torch.tensor([1]), gradient).tolist()[0] == pytest.approx([0.0, 1.0])
 
 
-def test_what_a_score_learns_by_each_gradient() -> None:
+def test_gradients_of_scores_by_hand() -> None:
     """Entries 4 and 8, the second taken, shares 3/4 and 1/4: their mean is 5."""
     for gradient, expected in {
         "softmax": [0.75 * (4 - 5), 0.25 * (8 - 5)],
@@ -221,7 +221,7 @@ def test_a_sentence_is_the_mean_of_its_words_entries() -> None:
 
 
 @pytest.mark.parametrize(("pairs", "terms"), [("all", {"between", "within"}), ("different", {"between"})])
-def test_pairs_of_one_language_are_positives_or_not(
+def test_pairs_of_one_language_are_positives_if_configured(
     pairs: Literal["all", "different"], terms: set[str]
 ) -> None:
     torch.manual_seed(0)
@@ -235,7 +235,7 @@ def test_pairs_of_one_language_are_positives_or_not(
     assert found.keys() == terms
 
 
-def test_scores_may_be_made_without_what_all_words_have_in_common() -> None:
+def test_scoring_inputs_may_be_centred_or_standardized() -> None:
     vectors = torch.tensor([[0.0, 0.0], [1.0, 5.0], [3.0, 5.0]])
     assert scoring_inputs(vectors, "unchanged") is vectors
     assert scoring_inputs(vectors, "centred").tolist() == [[0, 0], [-1, 0], [1, 0]]
@@ -247,16 +247,16 @@ def test_scores_may_be_made_without_what_all_words_have_in_common() -> None:
     ("entries", "warned"),
     [([1, 1, *range(2, 20)], False), ([1, 1, 1, *range(2, 19)], True), ([0] * 20, False)],
 )
-def test_an_assignment_that_collapsed_is_warned_of(
+def test_a_collapsed_assignment_causes_a_warning(
     caplog: pytest.LogCaptureFixture, entries: list[int], warned: bool
 ) -> None:
-    """Two of twenty words are a tenth, three are more. Without shared words there is nothing to warn of."""
+    """Two of twenty words are a tenth, three are more. Without shared words there is no warning."""
     _log_assignment({"en": WordRows(torch.zeros(21, dtype=torch.long), torch.tensor([0, *entries]))}, 19)
     assert ("3 of 20 words share a single entry" in caplog.text) == warned
 
 
 @pytest.mark.parametrize(("assigned", "kept"), [(0.14, None), (0.16, "40%"), (0.25, "0%")])
-def test_a_hand_over_that_loses_what_was_learned_is_warned_of(
+def test_a_hand_over_that_loses_what_was_learned_causes_a_warning(
     caplog: pytest.LogCaptureFixture, assigned: float, kept: str | None
 ) -> None:
     """Pretraining lowers the loss from 0.2 to 0.1; with one entry per word it is between, or higher."""
@@ -282,7 +282,7 @@ def test_the_most_frequent_words_have_own_vectors() -> None:
     assert own_rows(part, 6, 100).tolist() == [0, 3, 1, 2, 4, 5]
 
 
-def test_entries_that_nobody_takes_are_dropped_and_own_words_take_none() -> None:
+def test_unused_entries_are_dropped_and_words_with_own_vectors_use_none() -> None:
     entries = torch.arange(10.0).reshape(5, 2)
     places = {
         "en": WordRows(torch.tensor([0, 1, 0, 0]), torch.tensor([3, 3, 5, 2])),  # word 1 has its own vector
@@ -294,7 +294,7 @@ def test_entries_that_nobody_takes_are_dropped_and_own_words_take_none() -> None
     assert found["de"].entry.tolist() == [0, 2]
 
 
-def test_the_table_says_who_shares_an_entry() -> None:
+def test_the_table_shows_which_words_share_an_entry() -> None:
     vocabularies = {
         "en": Vocabulary("en", ["", "a", "dog", "hut"], np.zeros((4, 2), np.float32)),
         "de": Vocabulary("de", ["", "Hund"], np.zeros((2, 2), np.float32)),
@@ -325,4 +325,4 @@ def test_every_word_has_one_place_and_every_entry_a_word(entry: list[int], owns:
     assert set(places.entry[places.entry > 0].tolist()) == set(range(1, len(kept) + 1))
     together = Counter(zip(entry, places.entry.tolist(), strict=True))
     shared = {pair for pair in together if pair[1]}
-    assert len({old for old, _ in shared}) == len(shared)  # who shared an entry still does
+    assert len({old for old, _ in shared}) == len(shared)  # words that shared an entry still do

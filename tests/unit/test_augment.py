@@ -46,7 +46,7 @@ def test_an_image_gets_translations_of_its_first_english_captions_until_it_has_f
     ]  # none of c: it is for testing
 
 
-def test_a_translation_that_was_left_out_is_passed_over() -> None:
+def test_a_translation_that_was_left_out_is_skipped() -> None:
     own = sentences([("a", "train", "un")], "fr", "human", "en")
     translations = english()
     translations = translations[translations["caption"] != "a2"]
@@ -60,7 +60,7 @@ def test_an_image_without_captions_of_its_own_gets_five_and_one_with_six_none() 
 
 
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=6), st.integers(0, 6))
-def test_every_image_has_as_many_as_there_are_up_to_five(own: list[int], each: int) -> None:
+def test_every_image_gets_all_its_captions_and_translations_up_to_five(own: list[int], each: int) -> None:
     rows = [(f"i{n}", "train", f"{n} {k}") for n, count in enumerate(own) for k in range(count)]
     translated = [(f"i{n}", "train", f"{n} {k}") for n in range(len(own)) for k in range(each)]
     mine = sentences(rows, "fr", "human")
@@ -88,8 +88,8 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert set(added["origin"]) == {"google"} and set(added["source_language"]) == {"en"}
 
 
-def test_captions_of_another_origin_are_not_own_ones(tmp_path: Path) -> None:
-    """As of Flickr8K-CN's Chinese: by people, and by a machine beside them."""
+def test_captions_of_another_origin_are_not_own_captions(tmp_path: Path) -> None:
+    """As in Flickr8K-CN's Chinese: human captions and machine translations."""
     by_people = sentences([("a", "train", "一"), ("a", "train", "二")], "zh", "human")
     by_machine = sentences([("a", "train", str(number)) for number in range(5)], "zh", "baidu", "en")
     write_sentences(pd.concat([by_people, by_machine]), tmp_path / "zh.csv")
@@ -99,7 +99,7 @@ def test_captions_of_another_origin_are_not_own_ones(tmp_path: Path) -> None:
         assert list(read_added(tmp_path / "added.csv")["caption"]) == expected
 
 
-def test_own_captions_stand_before_added_ones() -> None:
+def test_own_captions_come_before_added_ones() -> None:
     own = sentences([("a", "train", "un")], "fr", "human", "en")
     chosen = training_captions(own, [added_translations(own, english(images="a"))], "augmented")
     assert list(chosen["caption"]) == ["un", "a1", "a2", "a3", "a4"]
@@ -115,7 +115,7 @@ def test_another_table_is_refused(tmp_path: Path, text: str, said: str) -> None:
         read_added(tmp_path / "added.csv")
 
 
-def test_borrowed_translations_are_of_the_split_that_borrows() -> None:
+def test_borrowed_translations_are_those_of_the_borrowers_split() -> None:
     table = sentences([("a", "train", "1"), ("b", "train", "2"), ("d", "test", "3")], "zh", "google", "en")
     found = borrowed_translations(
         Translations(table, pd.DataFrame(columns=LEFT_OUT)), {"a": "val", "b": "train", "c": "test"}
@@ -126,7 +126,7 @@ def test_borrowed_translations_are_of_the_split_that_borrows() -> None:
     ]
 
 
-def test_a_data_set_of_other_images_lends_nothing() -> None:
+def test_translations_of_other_images_cannot_be_borrowed() -> None:
     table = sentences([("a", "train", "1")], "zh", "google", "en")
     with pytest.raises(InputError, match="same images"):
         borrowed_translations(Translations(table, pd.DataFrame(columns=LEFT_OUT)), {"z": "train"})

@@ -34,7 +34,7 @@ def settings(weights: Path | str, **changes: Any) -> ExtractionSettings:
 
 
 def network(name: str) -> Any:
-    """A network whose batch norms do something, as trained ones do."""
+    """A network whose batch norms are not the identity, as in trained networks."""
     torch.manual_seed(1)
     model = timm.create_model(name)
     for module in model.modules():
@@ -57,7 +57,7 @@ def images() -> list[Image.Image]:
 
 
 def plain(model: Any, image: Image.Image, resize: int, crop: int) -> np.ndarray:
-    """The published recipe, one image at a time, in torchvision's own words."""
+    """The published recipe, one image at a time, with torchvision's transforms."""
     config = resolve_model_data_config(model)
     chain = transforms.Compose(
         [
@@ -98,7 +98,7 @@ def test_batched_features_equal_plain_torchvision_and_timm(name: str, tmp_path: 
 
 
 def test_one_centre_crop_is_torchvisions(tmp_path: Path) -> None:
-    """The features of Lessons learned: a ResNet-50's, one crop an image."""
+    """The features of *Lessons*: a ResNet-50, one crop per image."""
     model = network("resnet50.tv_in1k")
     chosen = settings(save(model, tmp_path / "w.pth"), backbone="resnet50.tv_in1k", crops=1, dimension=2048)
     found = features(load_backbone(chosen, CPU), images()[:1])
@@ -117,7 +117,7 @@ def test_one_centre_crop_is_torchvisions(tmp_path: Path) -> None:
 
 @pytest.mark.extended
 def test_vggs_features_are_those_of_its_second_hidden_layer() -> None:
-    """fc7: what the second of VGG-19's 4096 wide layers gives after its ReLU, before the classifier."""
+    """fc7: the output of VGG-19's second layer of width 4096 after its ReLU, before the classifier."""
     torch.manual_seed(0)
     pixels = torch.randn(1, 3, 224, 224)
     model: Any = timm.create_model("vgg19.tv_in1k", num_classes=0).eval()
@@ -137,7 +137,9 @@ def cosine(found: np.ndarray, wanted: np.ndarray) -> float:
 
 @pytest.mark.parametrize("crop_evaluation", ["exact", "dense"])
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_bfloat16_points_where_float32_points(device: str, crop_evaluation: str, tmp_path: Path) -> None:
+def test_bfloat16_features_point_in_the_same_direction(
+    device: str, crop_evaluation: str, tmp_path: Path
+) -> None:
     if device == "cuda" and not torch.cuda.is_available():
         pytest.skip("no GPU here")
     if precision_on(torch.device(device), "auto") != "bfloat16":
@@ -160,7 +162,7 @@ def test_bfloat16_points_where_float32_points(device: str, crop_evaluation: str,
         assert cosine(found, wanted) > 0.9995
 
 
-def test_weights_rounded_once_are_those_that_autocast_rounds_in_every_pass() -> None:
+def test_weights_rounded_once_equal_those_that_autocast_rounds_in_every_pass() -> None:
     """On a CPU here, on a GPU in extraction; batch norms keep float32."""
     model, pixels = network("resnet18"), torch.rand(2, 3, 64, 64)
     with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
@@ -172,7 +174,7 @@ def test_weights_rounded_once_are_those_that_autocast_rounds_in_every_pass() -> 
     assert torch.equal(found, wanted)
 
 
-def test_weights_that_a_layer_works_out_anew_are_not_rounded() -> None:
+def test_weights_that_a_layer_computes_from_others_are_not_rounded() -> None:
     """Weight standardisation, as in BiT and NFNets."""
     model, pixels = timm.create_model("nf_resnet26").eval(), torch.rand(2, 3, 64, 64)
     with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
@@ -199,8 +201,8 @@ def test_bfloat16_without_hardware_for_it_is_refused(monkeypatch: pytest.MonkeyP
         precision_on(CPU, "bfloat16")
 
 
-def test_dense_evaluation_equals_the_exact_one_where_nothing_lies_outside(tmp_path: Path) -> None:
-    """Of an image that is its own only window, both ways are the same arithmetic."""
+def test_dense_evaluation_equals_the_exact_one_for_a_single_window(tmp_path: Path) -> None:
+    """If an image is its only window, both ways compute the same."""
     path = save(network("resnet18"), tmp_path / "w.pth")
     square = images()[2].crop((0, 0, 64, 64)).resize((72, 72))
     small = settings(path, backbone="resnet18", resize=64, crop=64)
@@ -213,7 +215,7 @@ def test_dense_evaluation_equals_the_exact_one_where_nothing_lies_outside(tmp_pa
 
 @pytest.mark.extended
 def test_dense_evaluation_takes_images_of_any_size(tmp_path: Path) -> None:
-    """Of the demo's network, whose padding depends on the size of its input."""
+    """With the demo's network, whose padding depends on the size of its input."""
     demo = "tf_efficientnet_lite0"
     path = save(network(demo), tmp_path / "w.pth")
     chosen = settings(path, backbone=demo, resize=182, crop=160)
@@ -247,7 +249,7 @@ def by_hand(network: Network, crop: int, crops: int, crop_evaluation: str) -> Ba
 
 @pytest.mark.parametrize("crops, wanted", [(1, 15.0), (2, 22.5), (5, 21.0), (10, 22.5)])
 def test_dense_features_are_the_mean_over_the_windows(crops: int, wanted: float) -> None:
-    """Of a map that is the image, 2 x 3 pixels of columns 10, 20 and 40, in windows of 2 x 2.
+    """The map is the image, 2 x 3 pixels of columns 10, 20 and 40, in windows of 2 x 2.
 
     Left windows have 15, right ones 30. The centre is a left one, and so it is in the mirror, where left
     windows have 30 and right ones 15.
@@ -257,7 +259,7 @@ def test_dense_features_are_the_mean_over_the_windows(crops: int, wanted: float)
     assert backbone.features([image]).flatten().tolist() == pytest.approx([wanted])
 
 
-def test_the_mean_over_crops_is_of_more_digits_than_bfloat16_has() -> None:
+def test_the_mean_over_crops_has_more_digits_than_bfloat16() -> None:
     """Halfway between 1 and the next number of bfloat16, which would round it to 1."""
     pooled = torch.tensor([[1.0], [1 + 1 / 128]], dtype=torch.bfloat16)
     found = by_hand(lambda pixels: pooled, 2, 2, "exact").features([torch.zeros(3, 2, 2, dtype=torch.uint8)])
@@ -317,7 +319,7 @@ def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:
         load_backbone(settings(path), CPU)
 
 
-def test_weights_beside_what_else_a_training_saved(tmp_path: Path) -> None:
+def test_weights_are_found_among_other_content_of_a_checkpoint(tmp_path: Path) -> None:
     state = network("resnet18").state_dict()
     wrapped = {f"module._orig_mod.{name}": tensor for name, tensor in state.items()}
     files = {
@@ -356,7 +358,7 @@ def test_torchvisions_names_and_shapes_become_timms(theirs: str, ours: str) -> N
 def test_torchvisions_weights_compute_the_same_in_timm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where epsilons of batch norms are others, which no file of weights says."""
+    """Also if epsilons of batch norms differ, which a file of weights does not record."""
     torch.manual_seed(0)
     theirs = torchvision.models.mobilenet_v3_small(weights=None).eval()
     for module in theirs.modules():
@@ -399,7 +401,7 @@ def test_a_wrong_dimension_is_refused_before_any_image(tmp_path: Path) -> None:
         load_backbone(settings(path, backbone="resnet18", dimension=2048), CPU)
 
 
-def test_weights_that_are_not_there_are_named(tmp_path: Path) -> None:
+def test_missing_weights_are_named(tmp_path: Path) -> None:
     (tmp_path / "text.pth").write_text("no weights")
     wrong: dict[Path | str, str] = {
         tmp_path / "none.pth": "is not there",
@@ -421,7 +423,9 @@ def test_the_weights_of_the_demo_come_from_their_package() -> None:
 
 
 @pytest.mark.extended
-def test_a_machine_that_cannot_compile_is_told_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_machine_that_cannot_compile_the_message_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A real failure of PyTorch's compiler, on a CPU: its C++ compiler is not there."""
     from torch._inductor import config
 

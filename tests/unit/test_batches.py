@@ -1,4 +1,4 @@
-"""What stands in a batch: different images, sentences without repeats, the same after a kill."""
+"""The content of a batch: different images, sentences without repeats, the same after a kill."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ SETTINGS: dict[str, Any] = {"epoch_unit": "images", "batch_images": 4}
 
 
 def sampler_of(corpus: Corpus, groups: Sequence[Rows], settings: dict[str, Any], seed: int) -> Sampler:
-    """A sampler with settings that differ from the paper's as named."""
+    """A sampler with the paper's settings, except for the named ones."""
     return Sampler(corpus, groups, Batches(**settings), seed)
 
 
@@ -67,7 +67,7 @@ def test_sentences_belong_to_their_image_and_differ(seed: int) -> None:
             assert len(set(rows.tolist())) == len(rows)
 
 
-def test_every_pair_of_sentences_is_drawn_alike() -> None:
+def test_every_pair_of_sentences_is_equally_likely() -> None:
     sampler = sampler_of(corpus({"en": [4, 4]}), all_images(2), SETTINGS, 0)
     firsts = [drawn.rows["en"][drawn.slots["en"] == drawn.images.argmin()] for epoch in range(3000)
               for drawn in sampler.epoch(epoch)]  # fmt: skip
@@ -76,12 +76,12 @@ def test_every_pair_of_sentences_is_drawn_alike() -> None:
     assert shares == pytest.approx(np.full(6, 1 / 6), abs=0.035)  # five standard deviations
 
 
-def test_one_or_two_sentences_an_image_give_one() -> None:
+def test_from_one_or_two_sentences_per_image_one_is_drawn() -> None:
     sampler = sampler_of(corpus({"zh": [1, 2, 1, 1, 2]}), all_images(5), SETTINGS, 0)
     assert next(iter(sampler.epoch(0))).per_image == {"zh": 1}
 
 
-def test_repeat_captions_draws_the_only_one_twice() -> None:
+def test_repeat_captions_draws_an_only_caption_twice() -> None:
     sampler = sampler_of(corpus({"fr": [1] * 4}), all_images(4), {**SETTINGS, "repeat_captions": True}, 0)
     drawn = next(iter(sampler.epoch(0)))
     assert sorted(drawn.rows["fr"].tolist()) == [0, 0, 1, 1, 2, 2, 3, 3]
@@ -104,7 +104,9 @@ BY_SENTENCE = {**SETTINGS, "epoch_unit": "sentences", "images_in_batch": "sample
         (121_287, {"en": 5, "fr": 1}, 1347),
     ],
 )
-def test_steps_an_epoch_are_those_of_the_authors_code(images: int, each: dict[str, int], steps: int) -> None:
+def test_an_epoch_has_as_many_steps_as_in_the_authors_code(
+    images: int, each: dict[str, int], steps: int
+) -> None:
     made = corpus({language: [count] * images for language, count in each.items()})
     chosen = {**SETTINGS, "batch_images": 450}
     assert sampler_of(made, all_images(images), {**chosen, "epoch_unit": "sentences"}, 0).steps == steps
@@ -115,7 +117,7 @@ def test_steps_an_epoch_are_those_of_the_authors_code(images: int, each: dict[st
 
 
 def test_an_epoch_of_mscoco_with_translations() -> None:
-    """English: five own captions, and translations of 24,000 images' five Japanese, 18,341 Chinese ones."""
+    """English: five own captions, translations of five Japanese of 24,000 images and of 18,341 Chinese."""
     images = 121_287
     japanese, chinese = np.arange(images) < 24_000, np.arange(images) >= images - 18_341
     counts = 5 + 5 * japanese + 1 * chinese
@@ -127,7 +129,7 @@ def test_an_epoch_of_mscoco_with_translations() -> None:
 
 
 def test_an_epoch_of_sentences_shows_every_image_as_often_as_it_has_sentences() -> None:
-    """Four images of three sentences, two in a batch: six steps, so that each image stands in three."""
+    """Four images of three sentences, two images in a batch: six steps, so each image is in three."""
     sampler = sampler_of(
         corpus({"en": [3] * 4, "fr": [1] * 4}),
         all_images(4),
@@ -142,8 +144,8 @@ def test_an_epoch_of_sentences_shows_every_image_as_often_as_it_has_sentences() 
 
 @given(st.integers(0, 1000))
 @settings(max_examples=30, deadline=None)
-def test_sampled_by_sentence_draws_each_sentence_once_an_epoch_and_shows_it(seed: int) -> None:
-    """English has most: 21 sentences, five batches of four, each with the drawn ones among its own."""
+def test_sampled_by_sentence_draws_each_sentence_once_per_epoch(seed: int) -> None:
+    """English has the most: 21 sentences, five batches of four images, each with its drawn sentence."""
     made = corpus({"fr": [1] * 6, "en": [5, 4, 1, 5, 2, 4]})
     led = []
     for drawn in sampler_of(made, all_images(6), BY_SENTENCE, seed).epoch(1):
@@ -178,7 +180,7 @@ def same(first: Batch, second: Batch) -> bool:
     )
 
 
-def test_batches_depend_on_seed_epoch_and_step_alone() -> None:
+def test_batches_depend_only_on_seed_epoch_and_step() -> None:
     made = corpus({"en": [3] * 20})
     whole = list(sampler_of(made, all_images(20), SETTINGS, 7).epoch(2))
     rest = list(sampler_of(made, all_images(20), SETTINGS, 7).epoch(2, first_step=3))
@@ -188,13 +190,13 @@ def test_batches_depend_on_seed_epoch_and_step_alone() -> None:
 
 
 def choices(seed: int, epoch: int) -> list[list[int]]:
-    """Of each batch, which of their five sentences its images show, in the order of the batch."""
+    """For each batch, which of their five sentences its images have, in the order of the batch."""
     batches = sampler_of(corpus({"en": [5] * 20}), all_images(20), SETTINGS, seed).epoch(epoch)
     return [(drawn.rows["en"] % 5).tolist() for drawn in batches]
 
 
-def test_sentences_are_drawn_anew_in_each_step_epoch_and_seed() -> None:
-    """Whichever images stand in the batch: 8 numbers of 0 to 4 each."""
+def test_sentences_differ_between_steps_epochs_and_seeds() -> None:
+    """Whichever images are in the batch: 8 numbers from 0 to 4."""
     drawn = [*choices(7, 2), *choices(7, 3), *choices(8, 2)]
     assert len(drawn) == len({tuple(batch) for batch in drawn}) == 3 * 5
     assert choices(7, 2) == choices(7, 2)
@@ -217,7 +219,7 @@ def test_groups_are_drawn_equally_and_no_image_twice() -> None:
     assert by_group.sum() >= 0.85 * 6 * len(drawn)  # fewer only where an image was drawn twice
 
 
-def test_images_of_no_group_make_one_more() -> None:
+def test_images_in_no_group_form_a_further_group() -> None:
     own = {"en": {"a", "b", "c"}, "ja": {"a"}}
     groups = language_groups(["a", "b", "c", "d"], own, [["en"], ["en", "ja"]])
     assert [group.tolist() for group in groups] == [[1, 2], [0], [3]]

@@ -50,7 +50,7 @@ def test_pretraining_reads_training_captions_of_every_language(folder: Path) -> 
     assert captions == [*ENGLISH[:2], "Ein Hund läuft.", "Eine Katze schläft."]
 
 
-def test_own_captions_of_a_language_may_be_by_a_machine(folder: Path, tmp_path: Path) -> None:
+def test_a_languages_own_captions_may_be_by_a_machine(folder: Path, tmp_path: Path) -> None:
     rows = [("0", "train", "ja", "犬", "google", "en"), ("1", "train", "ja", "猫", "baidu", "en")]
     table = caption_table(rows).assign(tokens=["犬", "猫"])
     write_sentences(table, tmp_path / "ja.csv")
@@ -69,8 +69,8 @@ def test_the_same_captions_and_seed_give_the_same_bert(folder: Path, tmp_path: P
     assert weights != (folder / "model" / "model.safetensors").read_bytes()
 
 
-def test_the_configured_learning_rate_is_the_one_that_pretrains(folder: Path, tmp_path: Path) -> None:
-    """At 0 no weight moves: two and three steps end alike."""
+def test_pretraining_has_the_configured_learning_rate(folder: Path, tmp_path: Path) -> None:
+    """At 0 no weight moves: two and three steps end with the same weights."""
     for steps in (2, 3):
         settings = SMALL.model_copy(update={"steps": steps, "learning_rate": 0.0})
         pretrain_bert([folder / "en.csv"], settings, tmp_path / str(steps))
@@ -116,7 +116,7 @@ def test_letters_keep_case_and_accents(folder: Path) -> None:
     assert tokenizer.tokenize("Dog") != tokenizer.tokenize("dog")
 
 
-def test_chinese_characters_stand_alone_and_take_no_second_place() -> None:
+def test_chinese_characters_are_single_tokens() -> None:
     pieces = wordpiece(["两个男人", "男人跑", "dog"], 60).get_vocab()
     assert {"男", "人", "##o"} <= set(pieces)
     assert not {"##人", "##男"} & set(pieces)
@@ -172,7 +172,7 @@ def test_a_caption_without_a_vector_is_an_error(folder: Path, tmp_path: Path) ->
         encode(rows, vocabulary, ["0"], 40)
 
 
-def test_a_run_that_stops_goes_on_to_the_same_vectors(
+def test_a_run_that_stops_resumes_to_the_same_vectors(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = make_vocabulary(folder, tmp_path / "whole.h5")
@@ -203,10 +203,10 @@ def test_a_run_that_stops_goes_on_to_the_same_vectors(
 
 
 @pytest.mark.parametrize("sealed", [True, False])
-def test_a_flipped_bit_of_saved_arrays_is_never_taken_for_vectors(
+def test_saved_arrays_with_a_flipped_bit_are_never_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sealed: bool
 ) -> None:
-    """At 200 places; with a digest in an attribute of the file, and with the archive's checksums alone."""
+    """At 200 places; with a digest in an attribute of the file, and with only the archive's checksums."""
     if not sealed:
         monkeypatch.setattr("pipeline.common.files.write_digest", lambda path, named=None: None)
     vectors = np.random.default_rng(0).normal(size=(5, 8)).astype(np.float32)
@@ -217,7 +217,7 @@ def test_a_flipped_bit_of_saved_arrays_is_never_taken_for_vectors(
     for bit in np.random.default_rng(1).integers(0, 8 * len(whole), 200):
         changed = whole.copy()
         changed[bit // 8] ^= 1 << bit % 8
-        with open(path, "r+b") as file:  # the same file, so that it keeps its seal
+        with open(path, "r+b") as file:  # the same file, so that it keeps its digest
             file.write(changed)
         found = load_arrays(path, "vectors")
         assert found is None or np.array_equal(found[0], vectors)
@@ -225,7 +225,7 @@ def test_a_flipped_bit_of_saved_arrays_is_never_taken_for_vectors(
     assert damaged == 200 if sealed else damaged > 100
 
 
-def test_a_model_that_is_not_there_and_a_layer_too_deep_are_errors(folder: Path, tmp_path: Path) -> None:
+def test_a_missing_model_and_a_missing_layer_are_errors(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"bert.model: '.*nowhere' is neither a folder with a BERT nor a name"
     ):

@@ -54,7 +54,7 @@ def test_a_wrong_file_is_named(tmp_path: Path, content: bytes, message: str) -> 
         read_captions(path)
 
 
-def test_a_caption_table_is_no_sentence_table(tmp_path: Path) -> None:
+def test_a_caption_table_is_not_accepted_as_a_sentence_table(tmp_path: Path) -> None:
     write_captions(_table(ROW), tmp_path / "captions.csv")
     with pytest.raises(InputError, match=r"'tokens' is missing"):
         read_sentences(tmp_path / "captions.csv")
@@ -84,7 +84,7 @@ def test_select(origins: list[str] | None, source_languages: list[str] | None, r
     assert list(select(CHINESE, origins, source_languages).index) == rows
 
 
-def test_select_names_the_origins_there_are() -> None:
+def test_select_names_the_existing_origins() -> None:
     with pytest.raises(InputError, match=r"origin 'baidu'; found .*google.*human"):
         select(CHINESE, ["human", "baidu"])
 

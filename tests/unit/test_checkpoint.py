@@ -1,4 +1,4 @@
-"""A finished run is kept beside its checkpoint, and a damaged one is not brought back."""
+"""A finished run is kept next to its checkpoint, and a damaged run is not restored."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from pipeline.training.data import Inputs
 from pipeline.training.loop import seed_dropout
 
 
-def test_a_finished_run_is_there_again_for_the_same_settings_alone(tmp_path: Path) -> None:
+def test_a_finished_run_is_restored_only_for_the_same_settings(tmp_path: Path) -> None:
     model, checkpoint = tmp_path / "model.pt", tmp_path / "checkpoints" / "run.pt"
     model.write_text("weights")
     keep_finished(checkpoint, "same", [model])
@@ -31,7 +31,7 @@ def settings(seed: int) -> SavedSettings:
 
 @pytest.mark.parametrize("changed", ["sentences", "translations", "words", "features", "pretrained"])
 def test_a_run_with_another_file_is_another_run(tmp_path: Path, changed: str) -> None:
-    """Weights depend on the bytes of every file; settings and code are told beside them."""
+    """Weights depend on the bytes of every file, besides settings and code."""
     names = ("sentences", "translations", "words", "features", "pretrained")
     files = {name: tmp_path / name for name in names}
     for name, path in files.items():
@@ -66,7 +66,7 @@ def test_a_finished_model_that_was_damaged_is_trained_again(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "content", ["<html></html>", "version https://git-lfs.github.com/spec/v1\n", "abc", ""]
 )
-def test_a_file_that_is_no_model_is_one_message(tmp_path: Path, content: str) -> None:
+def test_a_file_that_is_not_a_model_is_one_message(tmp_path: Path, content: str) -> None:
     path = tmp_path / "model.pt"
     path.write_text(content)
     with pytest.raises(InputError, match="not a model of this project"):
@@ -77,7 +77,7 @@ def test_a_date_may_be_a_seed() -> None:
     seed_dropout(20261121, 20, 64)
 
 
-def test_equal_models_are_equal_bytes_whichever_of_their_texts_are_one_object(tmp_path: Path) -> None:
+def test_equal_models_are_equal_bytes_even_if_equal_texts_are_different_objects(tmp_path: Path) -> None:
     made = word_model({"model": {"universal_dim": 2, "hidden_size": 2}}, {"en": torch.zeros(2, 3)}, 2)
     english = "".join(["e", "n"])  # another object than "en", as read from a checkpoint
     settings = saved_settings(ModelSettings(languages=["en"], model=Model()))

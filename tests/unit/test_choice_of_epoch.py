@@ -1,4 +1,4 @@
-"""Which epoch's weights a training keeps, by mR of each language that are given here, and when it stops."""
+"""The epoch whose weights a training keeps, for given mR of each language, and when the training stops."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ FOUND = [(10.0, 30.0), (40.0, 20.0), (35.0, 25.0), (50.0, 5.0)]  # means of 20, 
 
 
 def test_the_first_of_the_epochs_with_the_best_mean_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a later one as good, nor the one that is best in a single language."""
+    """Not a later epoch that is as good, nor the epoch that is best in a single language."""
     model: Any = nn.Linear(1, 1)
     best, means = Best(), []
     for epoch, (english, german) in enumerate(FOUND):
@@ -48,7 +48,7 @@ def run_of(scores: Sequence[float], patience: int | None) -> tuple[Run[Any], lis
     return run, stopped
 
 
-def test_patience_is_over_after_so_many_validations_without_a_higher_score() -> None:
+def test_training_stops_after_so_many_validations_without_a_higher_score() -> None:
     scores = [10.0, 30.0, 20.0, 30.0, 25.0]
     assert run_of(scores, 3)[1] == [False, False, False, False, True]
     assert run_of(scores, None)[1] == [False] * 5

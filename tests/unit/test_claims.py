@@ -1,4 +1,4 @@
-"""Claims: every one of the paper's is written down, and the paper's own numbers are judged as it is known."""
+"""Claims: all of the paper's are listed, and its own numbers get the verdicts worked out by hand."""
 
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ def test_every_claim_of_the_paper_is_there_once() -> None:
 
 
 @pytest.mark.extended
-def test_the_papers_own_numbers_contradict_the_claims_that_they_are_known_to(tmp_path: Path) -> None:
+def test_the_papers_own_numbers_contradict_these_claims(tmp_path: Path) -> None:
     """Read by hand against the printed tables; every claim about recalls that is not named here holds."""
     tables = [f"table{number}" for number in range(2, 12)]
     found = judge(tmp_path, settings("paper"), write_printed_evaluations(tmp_path, tables, ["mR"]))
@@ -92,7 +92,7 @@ def test_the_papers_own_numbers_contradict_the_claims_that_they_are_known_to(tmp
     assert shown["difference"].to_numpy() == pytest.approx(shown["paper_difference"].to_numpy(), abs=0.051)
 
 
-def test_what_is_not_built_is_said_and_becomes_testable_without_an_edit(tmp_path: Path) -> None:
+def test_missing_experiments_are_reported_and_become_testable_without_an_edit(tmp_path: Path) -> None:
     four = ("en", "de", "fr", "cs")
     models = {"mule-full": dict.fromkeys(four, 50), "muse-full": dict.fromkeys(four, 40)}
     built = write_evaluations(tmp_path, of_models(models))
@@ -107,7 +107,7 @@ def test_what_is_not_built_is_said_and_becomes_testable_without_an_edit(tmp_path
     assert (after["verdict"], after["comparisons"]) == ("holds", 4)
 
 
-def test_below_scale_paper_sizes_are_not_judged_and_the_papers_are_not_shown(tmp_path: Path) -> None:
+def test_magnitudes_are_judged_and_compared_with_the_paper_only_on_its_own_data(tmp_path: Path) -> None:
     paths, paper, alike = three_models(tmp_path), settings("paper"), {**FRENCH, "within": 4}
     assert judgement(tmp_path, paths, alike)["verdict"] == "not testable at this scale"
     assert judgement(tmp_path, paths, alike, of=paper)["verdict"] == "does not hold"
@@ -119,7 +119,7 @@ def test_below_scale_paper_sizes_are_not_judged_and_the_papers_are_not_shown(tmp
 
 
 def test_a_gain_is_compared_with_a_gain(tmp_path: Path) -> None:
-    """French gains 10, German 5: the difference is 5, and of half the first 0."""
+    """French gains 10, German 5: the difference is 5, and 0 with half of the French gain."""
     paths, german = three_models(tmp_path), "mule-full@de - parallel-embn@de"
     for french, expected in (
         ("mule-full@fr - parallel-embn@fr", ("holds", 5)),
@@ -151,8 +151,8 @@ def test_nearly_all_are_nine_of_ten(tmp_path: Path, below: int, verdict: str) ->
 
 
 @pytest.mark.parametrize(("limit", "verdict"), [(9, "does not hold"), (10, "holds")])
-def test_not_below_allows_any_gain_and_so_large_a_loss(tmp_path: Path, limit: int, verdict: str) -> None:
-    """Mule-full is 10 above parallel-embn in French, which no limit forbids; turned round it is 10 below."""
+def test_not_below_allows_any_gain_and_a_limited_loss(tmp_path: Path, limit: int, verdict: str) -> None:
+    """Mule-full is 10 above parallel-embn in French, which no limit forbids; the reverse is 10 below."""
     paths = three_models(tmp_path, images=20)
     paper = settings().model_copy(update={"scale": "paper", "papers_data": ["multi30k", "mscoco"]})
     gain = {**FRENCH, "not_below": limit}
@@ -215,7 +215,7 @@ def test_a_claim_is_judged_over_all_seeds_and_images(tmp_path: Path) -> None:
     assert judgement(tmp_path, apart, FRENCH, of=settings(seeds=[0]))["verdict"] == "does not hold"
 
 
-def test_seeds_that_agree_leave_images_to_decide(tmp_path: Path) -> None:
+def test_if_seeds_agree_images_decide(tmp_path: Path) -> None:
     of, alike = settings(seeds=[0, 1, 2]), seeds_of_two_models(tmp_path, [60, 60, 60], [40, 40, 40])
     assert judgement(tmp_path, alike, FRENCH, of=of, significant=True)["verdict"] == "holds"
     line = comparison(tmp_path).iloc[0]
@@ -224,7 +224,7 @@ def test_seeds_that_agree_leave_images_to_decide(tmp_path: Path) -> None:
     assert line["high"] == pytest.approx(20 + 1.96 * error, abs=0.6)
 
 
-def test_rows_of_a_language_among_other_images_are_not_compared(tmp_path: Path) -> None:
+def test_rows_with_other_candidates_are_not_compared(tmp_path: Path) -> None:
     (tmp_path / "fewer").mkdir()
     fewer = write_evaluations(tmp_path / "fewer", of_models({"mule-full": {"fr": 50}}), 30)
     others = three_models(tmp_path)[1:]
@@ -264,7 +264,8 @@ def test_m58_counts_the_best_row_of_each_column(tmp_path: Path, better: int, ver
     assert set(lines["than"]) == {"bert-parallel-embn"}
 
 
-# Split, languages that caption some images, one of these, its images and descriptions; like the published.
+# Split, languages that caption some images, one of these, its images and descriptions; like the published
+# data.
 MSCOCO = [
     ("train", "en", "en", 80_000, 400_000),
     ("train", "en ja", "en", 21_900, 109_500), ("train", "en ja", "ja", 21_900, 109_500),
@@ -314,10 +315,10 @@ def test_m08_three_quarters_of_the_images_have_english_captions_only(
 
 
 @pytest.mark.parametrize(("chinese", "verdict"), [(29_200, "holds"), (29_300, "does not hold")])
-def test_m09_human_chinese_captions_are_few_once_english_ones_are_translated(
+def test_m09_human_chinese_captions_are_few_next_to_translations_of_the_english_ones(
     tmp_path: Path, chinese: int, verdict: str
 ) -> None:
-    """31,642 beside the translations of 601,205 are five percent; 2,418 of them are of other images."""
+    """31,642 are five percent of themselves and 601,205 translations; 2,418 of them have other images."""
     path = counts(tmp_path, row4=("train", "en zh", "zh", 16_000, chinese))
     found = judge(tmp_path, settings("paper"), [], counts=path).loc["M09"]
     assert found["verdict"] == verdict
@@ -325,7 +326,7 @@ def test_m09_human_chinese_captions_are_few_once_english_ones_are_translated(
     assert found["smallest_difference"] == pytest.approx(5 - share, abs=1e-5)
 
 
-def test_counts_are_judged_at_scale_paper_alone_and_where_they_were_made(tmp_path: Path) -> None:
+def test_counts_are_judged_only_at_scale_paper_and_if_they_were_made(tmp_path: Path) -> None:
     for name in ("M07", "M08", "M09"):
         here = judge(tmp_path, settings(), [], counts=counts(tmp_path)).loc[name]
         assert here["verdict"] == "not testable at this scale"
@@ -378,13 +379,13 @@ def test_a_claim_on_models_of_other_languages_is_not_judged(tmp_path: Path) -> N
     assert found["reason"] == f"{own}; in the paper {of_paper}"
 
 
-def test_a_claim_on_features_that_are_not_at_hand_is_not_testable_here(tmp_path: Path) -> None:
+def test_a_claim_on_missing_features_is_not_testable(tmp_path: Path) -> None:
     of = settings(left_out={"on-vgg": "no features vgg"})
     found = judgement(tmp_path, three_models(tmp_path), {**FRENCH, "than": "on-vgg"}, of=of)
     assert (found["verdict"], found["reason"]) == ("not testable at this scale", "on-vgg: no features vgg")
 
 
-def test_mistakes_in_claims_are_told_together(tmp_path: Path) -> None:
+def test_mistakes_in_claims_are_reported_together(tmp_path: Path) -> None:
     path = claim_file(
         tmp_path,
         significnt=True,
@@ -410,8 +411,8 @@ def test_mistakes_in_claims_are_told_together(tmp_path: Path) -> None:
         assert mistake in str(error.value)
 
 
-def test_a_verdict_says_what_rests_on_translations(tmp_path: Path) -> None:
-    """Multi30K's French is human in the paper and here, Japanese in the paper alone; Arabic nowhere."""
+def test_a_verdict_mentions_comparisons_that_rest_on_translations(tmp_path: Path) -> None:
+    """Multi30K's French is human in the paper and here, Japanese only in the paper, Arabic nowhere."""
     full = of_models({name: {"fr": 40, "de": 60} for name in ("mule-full", "parallel-embn")})
     trained_on = {("multi30k", "mule-full", "original", 0): {"en-fr": {"dictionary": 5}}}
     human = settings().human
@@ -471,7 +472,7 @@ def sampling_of_paper(dataset: str, experiment: str) -> tuple[int, int]:
 
 
 def test_the_claims_that_compare_unequal_trainings_at_scale_paper(tmp_path: Path) -> None:
-    """A reviewer counted the same: 24 by steps, 14 by groups, 28 in all."""
+    """Counted independently by a reviewer: 24 by steps, 14 by groups, 28 in all."""
     loaded = configuration.load({"scale": "paper"}, ROOT / "config")
     test: dict[Key, dict[str, float]] = {}
     for number in range(2, 12):

@@ -34,7 +34,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Photographs of noise and captions: in German of the first half alone, in no order of images."""
+    """Photographs of noise, and captions in no order of images; only the first half has German captions."""
     draw = np.random.default_rng(0)
     rows, paths = [], []
     for number in draw.permutation(IMAGES):
@@ -156,7 +156,7 @@ def test_a_killed_run_resumes_with_the_vectors_it_had(
         measure(clip, data)
     kept = sorted((data / "partial").glob("*.npz"))
     assert len(kept) == 4  # 11 images, and 4 of the English sentences
-    kept[0].write_bytes(kept[0].read_bytes()[:100])  # damaged: computed anew
+    kept[0].write_bytes(kept[0].read_bytes()[:100])  # damaged, so computed again
     monkeypatch.setattr(FrozenClip, "embed_images", lambda self, images: pytest.fail("embedded again"))
     with pytest.raises(pytest.fail.Exception):
         measure(clip, data)
@@ -166,10 +166,10 @@ def test_a_killed_run_resumes_with_the_vectors_it_had(
     pd.testing.assert_frame_equal(measure(clip, data).drop(columns=speeds), whole)
 
 
-def test_vectors_of_another_photograph_or_model_are_not_taken(
+def test_vectors_of_another_photograph_or_model_are_not_reused(
     clip: Path, data: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """What lies in the folder of an earlier run counts for the same model, pictures and texts alone."""
+    """Saved vectors of an earlier run are only used for the same model, pictures and texts."""
     model = FrozenClip(str(clip), CPU)
     paths = [data / "image01.png", data / "image02.png"]
     first = EmbeddingCache(data / "partial", model).images(paths)[0]
@@ -184,7 +184,7 @@ def test_vectors_of_another_photograph_or_model_are_not_taken(
     assert not torch.allclose(third[0], first[0], atol=1e-4)
 
 
-def test_what_is_no_clip_is_refused(clip: Path, tmp_path: Path) -> None:
+def test_a_model_that_is_not_a_clip_is_refused(clip: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="neither a folder of a whole model with its processor nor a name"):
         FrozenClip(str(tmp_path), CPU)
     values = json.loads((clip / "config.json").read_text())
@@ -200,7 +200,7 @@ def test_what_is_no_clip_is_refused(clip: Path, tmp_path: Path) -> None:
 
 
 def test_no_code_of_a_model_is_run(tmp_path: Path) -> None:
-    """Nor is anybody asked whether it may be."""
+    """Nor does the library ask whether it may run it."""
     named = {"AutoConfig": "mine.Config", "AutoModel": "mine.Model", "AutoProcessor": "mine.Processor"}
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "mine", "auto_map": named}))
     (tmp_path / "mine.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
@@ -209,8 +209,8 @@ def test_no_code_of_a_model_is_run(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_missing_or_damaged_weights_are_no_model(clip: Path, tmp_path: Path) -> None:
-    """The library would draw what is missing at random, and say so in a line that nobody reads."""
+def test_missing_or_damaged_weights_are_refused(clip: Path, tmp_path: Path) -> None:
+    """The library would initialise missing weights at random, with only a warning."""
     for name in ("lacking", "cut"):
         (tmp_path / name).mkdir()
         for file in clip.iterdir():

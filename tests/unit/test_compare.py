@@ -1,4 +1,4 @@
-"""Two systems compared over seeds and images: by hand, and what is refused."""
+"""Comparison of two systems over seeds and images: cases by hand, and refusals."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
 from pipeline.tables.compare import compare
 
-# By seed the percentage of images found at once; all recalls of a language are equal.
+# By seed, the percentage of images with rank 1; all recalls of a language are equal.
 RECALLS: dict[Key, dict[str, float]] = {
     ("pictures", "shared", "original", 0): {"en": 50, "fr": 60},
     ("pictures", "shared", "original", 1): {"en": 60, "fr": 70},
@@ -27,7 +27,7 @@ def comparison(folder: Path, first: list[Path], second: list[Path], metric: str 
     return pd.read_csv(folder / "difference.csv").set_index("language")
 
 
-def test_the_languages_that_both_have_and_the_means_over_seeds(tmp_path: Path) -> None:
+def test_common_languages_are_compared_by_means_over_seeds(tmp_path: Path) -> None:
     """French: (60 + 70) / 2 - (20 + 40) / 2 = 35."""
     paths = write_evaluations(tmp_path, RECALLS)
     found = comparison(tmp_path, paths[:2], paths[2:])
@@ -52,7 +52,7 @@ def without_finds_of_images(paths: list[Path]) -> None:
         path.write_text(json.dumps(content))
 
 
-def test_all_numbers_are_of_the_metric_that_is_asked_for(tmp_path: Path) -> None:
+def test_all_numbers_use_the_requested_metric(tmp_path: Path) -> None:
     paths = write_evaluations(tmp_path, RECALLS)
     without_finds_of_images(paths)
     sentences, images, mean = (
@@ -82,7 +82,7 @@ def test_p_is_corrected_for_the_number_of_languages(tmp_path: Path) -> None:
 def test_the_seeds_of_two_systems_are_paired(tmp_path: Path) -> None:
     """French: 60 against 20 and 70 against 40. The differences 40 and 30 have the standard error 5.
 
-    Images add 2.3, so that there are 1.5 degrees of freedom and not 1.
+    Images add 2.3, so there are 1.5 degrees of freedom instead of 1.
     """
     paths = write_evaluations(tmp_path, RECALLS, images=400)
     french = comparison(tmp_path, paths[:2], paths[2:4]).loc["fr"]
@@ -98,7 +98,7 @@ def test_unequal_trainings_are_named(tmp_path: Path) -> None:
     assert (french["unequal_steps"], french["unequal_groups"]) == ("5 to 8 against 9", "3 against 1")
 
 
-def test_the_order_turns_the_sign(tmp_path: Path) -> None:
+def test_exchanging_the_systems_changes_the_sign(tmp_path: Path) -> None:
     paths = write_evaluations(tmp_path, RECALLS)
     assert comparison(tmp_path, paths[2:4], paths[:2]).loc["fr", "difference"] == -35.0
 
@@ -139,10 +139,10 @@ def test_seeds_trained_with_other_settings_are_refused_with_what_differs(tmp_pat
     assert not (tmp_path / "difference.csv").exists()
 
 
-def test_evaluations_of_one_seed_in_two_folders_are_refused_and_one_given_twice_counts_once(
+def test_two_evaluations_of_a_seed_are_refused_and_one_given_twice_counts_once(
     tmp_path: Path,
 ) -> None:
-    """As `work/*/pictures/...` names those of two scales."""
+    """For example, `work/*/pictures/...` matches the evaluations of two scales."""
     paths = write_evaluations(tmp_path, RECALLS)
     (tmp_path / "other").mkdir()
     others = write_evaluations(tmp_path / "other", RECALLS)
@@ -154,7 +154,7 @@ def test_evaluations_of_one_seed_in_two_folders_are_refused_and_one_given_twice_
     pd.testing.assert_frame_equal(once, twice)
 
 
-def test_queries_with_and_without_translations_are_of_the_same_seeds(tmp_path: Path) -> None:
+def test_evaluations_with_and_without_translations_have_the_same_seeds(tmp_path: Path) -> None:
     """Both have 50 and 60, and so no difference with any seed."""
     recalls: dict[Key, dict[str, float]] = {
         ("pictures", "shared", queries, seed): {"en": 50.0 + 10 * seed}
@@ -167,7 +167,7 @@ def test_queries_with_and_without_translations_are_of_the_same_seeds(tmp_path: P
     assert english[["first_name", "second_name"]].tolist() == ["shared original", "shared average"]
 
 
-def test_a_model_that_stops_on_a_language_is_compared_in_it_alone(tmp_path: Path) -> None:
+def test_a_model_that_stops_on_a_language_is_compared_only_in_it(tmp_path: Path) -> None:
     recalls: dict[Key, dict[str, float]] = {
         ("pictures", "joint-en", "original", 0): {"en": 50, "fr": 10},
         ("pictures", "joint-fr", "original", 0): {"en": 20, "fr": 60},
@@ -180,7 +180,7 @@ def test_a_model_that_stops_on_a_language_is_compared_in_it_alone(tmp_path: Path
 
 
 def test_ranks_of_another_evaluation_are_refused(tmp_path: Path) -> None:
-    """As where evaluations are copied into one folder, or a job is killed between its two files."""
+    """For example, if evaluations are copied into one folder, or a job is killed between its two files."""
     paths = write_evaluations(tmp_path, RECALLS)
     (tmp_path / "0-ranks.csv.gz").write_bytes((tmp_path / "1-ranks.csv.gz").read_bytes())
     with pytest.raises(
@@ -200,7 +200,7 @@ def test_two_evaluations_that_name_one_file_of_ranks_are_refused(tmp_path: Path)
 
 
 def test_other_data_and_scales_are_not_the_same_test_images(tmp_path: Path) -> None:
-    """Though as many images are named alike."""
+    """Even if their numbers and names are equal."""
     of: dict[Key, dict[str, float]] = {
         ("pictures", "first", "original", 0): {"en": 60},
         ("others", "second", "original", 0): {"en": 40},

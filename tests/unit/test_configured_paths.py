@@ -1,4 +1,4 @@
-"""Every path of a configuration is there before anything runs, or is named with its key."""
+"""Every path of a configuration must exist before anything runs, or it is named with its key."""
 
 import re
 from pathlib import Path
@@ -88,20 +88,20 @@ def test_every_missing_path_is_named_with_its_key(monkeypatch: pytest.MonkeyPatc
     assert sorted(line.partition(": not there, expected a f")[0] for line in lines) == sorted(KEYS)
 
 
-def test_paths_that_are_there_are_accepted(tmp_path: Path) -> None:
+def test_existing_paths_are_accepted(tmp_path: Path) -> None:
     put_everything(tmp_path)
     check(**EVERYWHERE)
 
 
 @pytest.mark.parametrize("line", KEYS)
-def test_each_of_them_alone_is_missed(tmp_path: Path, line: str) -> None:
+def test_each_single_missing_path_is_noticed(tmp_path: Path, line: str) -> None:
     put_everything(tmp_path)
     path = tmp_path / line.partition(": ")[2]
     path.rename(path.with_name("gone"))
     assert [said.partition(": not there")[0] for said in messages(**EVERYWHERE)] == [line]
 
 
-def test_a_mistyped_name_is_told_the_one_that_it_resembles(tmp_path: Path) -> None:
+def test_a_similar_name_is_suggested_for_a_mistyped_one(tmp_path: Path) -> None:
     (tmp_path / "captions.csv").touch()
     mine = {"source": "custom", "captions": "capt1ons.csv", "images": ".", "languages": ["en"]}
     assert messages(datasets={"mine": mine}) == [
@@ -109,7 +109,7 @@ def test_a_mistyped_name_is_told_the_one_that_it_resembles(tmp_path: Path) -> No
     ]
 
 
-def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_a_file_or_the_reverse_is_named(tmp_path: Path) -> None:
     (tmp_path / "list").mkdir()
     (tmp_path / "bert").touch()
     assert messages(images={"list": "list"}, bert={"model": "./bert"}) == [
@@ -119,7 +119,7 @@ def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scale", ["demo", "flickr8k", "paper"])
-def test_a_scale_alone_needs_no_data(scale: str) -> None:
+def test_a_scale_itself_needs_no_data(scale: str) -> None:
     check(scale)
 
 
@@ -144,13 +144,13 @@ def test_names_are_not_paths(named: dict[str, Any]) -> None:
     check(**named)
 
 
-def test_what_rules_make_may_come_later() -> None:
+def test_outputs_of_rules_may_be_missing() -> None:
     check(bert={"model": "work/paper/multi30k/bert/model"}, images={"list": "work/sources/host/list.txt"})
     (line,) = messages(bert={"model": "work/flickr8k/multi30k/bert/model"})
     assert line.startswith("bert.model: work/flickr8k/multi30k/bert/model: not there, expected a folder")
 
 
-def test_the_folder_that_paths_start_from_is_said(tmp_path: Path) -> None:
+def test_the_folder_that_paths_are_relative_to_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=re.escape(f"(relative to {tmp_path}):")):
         check(images={"list": "list.txt"})
 

@@ -1,4 +1,4 @@
-"""Cross-lingual consistency: the network, its loss and which translation is of which caption, by hand."""
+"""Cross-lingual consistency: the network, its loss, and the matching of translations to captions, by hand."""
 
 from pathlib import Path
 
@@ -31,20 +31,20 @@ TRIPLETS = Triplets(num_hard_negatives=3, distance="cosine")  # and a margin of 
 WEIGHTS = Matching(sentence_only=0.0)  # 1.5 and 1
 
 
-def test_ten_languages_make_352_weights_that_are_all_alike() -> None:
+def test_ten_languages_make_352_equal_weights() -> None:
     made = Combiner(10, 32, 1.0)
     assert count_parameters(made) == 352
     assert len(torch.cat([weight.flatten() for weight in made.parameters()]).unique()) == 1
 
 
 @given(st.lists(st.floats(0, 1), min_size=4, max_size=4), st.floats(0.1, 10))
-def test_it_begins_as_the_mean(scores: list[float], begin: float) -> None:
+def test_it_starts_as_the_mean(scores: list[float], begin: float) -> None:
     with torch.no_grad():
         found = Combiner(4, 32, begin).double()(torch.tensor(scores).double())
     assert found.item() == pytest.approx(begin * np.mean(scores), rel=1e-6, abs=1e-9)
 
 
-def test_without_a_relu_it_begins_as_the_mean_of_negative_scores_too() -> None:
+def test_without_a_relu_it_starts_as_the_mean_of_negative_scores_too() -> None:
     scores = torch.tensor([[-0.5, -0.1], [-0.2, -0.1]])
     with torch.no_grad():
         assert Combiner(2, 32, 1.0)(scores).tolist() == pytest.approx([-0.3, -0.15])
@@ -66,9 +66,9 @@ def queries(seed: int = 0, images: int = 6, each: int = 2, languages: int = 3) -
     return ScoredQueries(torch.rand(len(image_of), images, languages).double(), image_of)
 
 
-@pytest.mark.parametrize("images", [6, 2])  # of two images there are fewer others than the worst three
+@pytest.mark.parametrize("images", [6, 2])  # with two images there are fewer negatives than three
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_loss_is_that_of_a_plain_reading(seed: int, images: int) -> None:
+def test_the_loss_equals_the_plain_reading(seed: int, images: int) -> None:
     made, asked = Combiner(3, 4, 1.0).double(), queries(seed, images)
     with torch.no_grad():
         made.first.weight.uniform_(-1, 1)
@@ -78,7 +78,7 @@ def test_the_loss_is_that_of_a_plain_reading(seed: int, images: int) -> None:
     assert triplet_loss(made, asked, TRIPLETS, WEIGHTS).item() == pytest.approx(expected, rel=1e-12)
 
 
-def test_the_loss_of_agreeing_languages_is_the_matching_that_the_model_was_trained_by() -> None:
+def test_the_loss_of_equal_scores_is_the_models_matching_loss() -> None:
     torch.manual_seed(0)
     images = torch.nn.functional.normalize(torch.rand(6, 4), dim=1).double()
     sentences = torch.nn.functional.normalize(torch.rand(12, 4), dim=1).double()
@@ -104,7 +104,7 @@ def test_gradients_are_those_of_finite_differences() -> None:
     assert torch.autograd.gradcheck(loss, begin)
 
 
-def test_pieces_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_of_pairs_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     made, asked = Combiner(3, 4, 1.0).double(), queries(images=9)
     whole = triplet_loss(made, asked, TRIPLETS, WEIGHTS)
     monkeypatch.setattr(consistency, "PAIRS", 20)
@@ -126,7 +126,7 @@ def test_it_learns_which_language_to_trust() -> None:
     assert all(torch.equal(*pair) for pair in zip(made.parameters(), again.parameters(), strict=True))
 
 
-def test_ranks_of_a_network_that_begins_as_the_mean_are_those_of_the_mean() -> None:
+def test_ranks_of_the_initial_network_are_those_of_the_mean() -> None:
     torch.manual_seed(0)
     images = torch.rand(40, 5)
     sentences = torch.rand(80, 3, 5)
@@ -141,7 +141,7 @@ def test_ranks_of_a_network_that_begins_as_the_mean_are_those_of_the_mean() -> N
     assert learned["i2s"].tolist() == average["i2s"].tolist()
 
 
-def test_a_translation_that_is_not_there_counts_as_the_mean_of_the_others() -> None:
+def test_a_missing_translation_counts_as_the_mean_of_the_others() -> None:
     embedded = torch.tensor([[[1.0, 0.0], [0.0, 2.0], [7.0, 7.0]], [[1.0, 1.0], [5.0, 5.0], [9.0, 9.0]]])
     there = torch.tensor([[True, True, False], [True, False, False]])
     found = fill_missing(embedded, there)
@@ -149,7 +149,7 @@ def test_a_translation_that_is_not_there_counts_as_the_mean_of_the_others() -> N
 
 
 def test_the_informative_language_gets_most_of_the_weight() -> None:
-    """As configured. One language scores the right image higher, with little noise; the other is noise."""
+    """One language scores the right image higher, with little noise; the other is noise."""
     torch.manual_seed(0)
     image_of = torch.arange(40).repeat_interleave(2)
     informative = 0.3 * torch.nn.functional.one_hot(image_of, 40) + 0.05 * torch.randn(80, 40)
@@ -169,7 +169,7 @@ def table(rows: list[tuple[str, str, str]], left_out: set[tuple[str, str]] | Non
 GERMAN = table([("1", "ein Hund", ""), ("2", "Katze", ""), ("1", "kein Hund", ""), ("2", "ein Kater", "")])
 
 
-def test_translations_of_an_image_stand_in_the_order_of_its_captions() -> None:
+def test_translations_of_an_image_are_in_the_order_of_its_captions() -> None:
     english = table(
         [("1", "a dog", "a dog"), ("2", "cat", "cat"), ("1", "no dog", "no dog"), ("2", "tom", "tom")]
     )
@@ -180,7 +180,7 @@ def test_translations_of_an_image_stand_in_the_order_of_its_captions() -> None:
     assert translated_tokens(GERMAN, [turned]).tolist() == ["a dog", "cat", "no dog", "tom"]
 
 
-def test_one_that_was_left_out_moves_no_other() -> None:
+def test_a_translation_that_was_left_out_does_not_shift_the_others() -> None:
     english = table([("1", "no dog", "no dog"), ("2", "cat", "cat")], {("1", "ein Hund"), ("2", "ein Kater")})
     assert translated_tokens(GERMAN, [english]).tolist() == ["", "cat", "no dog", ""]
 
@@ -193,7 +193,7 @@ def test_translations_of_translations() -> None:
     assert translated_tokens(GERMAN, [english, french]).tolist() == ["", "", "aucun chien", "matou"]
 
 
-def test_other_numbers_of_translations_are_told() -> None:
+def test_other_numbers_of_translations_are_reported() -> None:
     english = table([("1", "a dog", "a dog"), ("2", "cat", "cat"), ("2", "tom", "tom")])
     with pytest.raises(
         InputError, match=r"de-en.csv: 1 images do not have as many translations as captions, such as 1,"

@@ -53,8 +53,8 @@ def test_images_and_seeds_by_hand() -> None:
     assert T_2 * 1300**0.5 < half < T_1 * 1300**0.5
 
 
-def test_seeds_are_paired_so_that_a_pair_apart_by_a_constant_has_the_interval_of_its_images() -> None:
-    """Every seed of both rows is better or worse by the same amount, however much seeds vary."""
+def test_rows_that_differ_by_a_constant_over_seeds_have_the_interval_of_images_only() -> None:
+    """Each seed shifts both rows by the same amount, however much seeds vary."""
     generator = np.random.default_rng(0)
     images = generator.uniform(0.3, 0.4, 50)
     shifts = [0.0, 0.2, -0.2]
@@ -81,7 +81,7 @@ def test_an_image_counts_once_whatever_its_captions() -> None:
     assert (once.low, once.high, once.p) == pytest.approx((five.low, five.high, five.p))
 
 
-def test_images_with_more_captions_weigh_more_as_the_bootstrap_says() -> None:
+def test_images_with_more_captions_weigh_more_as_in_the_bootstrap() -> None:
     generator = np.random.default_rng(3)
     queries = generator.integers(1, 6, 400).astype(float)
     hits = hits_of(*np.zeros(400))
@@ -93,7 +93,7 @@ def test_images_with_more_captions_weigh_more_as_the_bootstrap_says() -> None:
     assert (found.low, found.high) == pytest.approx((low, high), abs=0.3)
 
 
-def test_an_image_that_a_language_lacks_changes_nothing_in_it() -> None:
+def test_an_image_that_a_language_lacks_does_not_affect_it() -> None:
     """Means over languages: an image without captions in the second language counts in the first only."""
     english, german = hits_of(1, 0, 0), hits_of(1, 0)
     found = contrast([Term(0.5, [english]), Term(0.5, [german])], "mR")
@@ -104,19 +104,21 @@ def test_an_image_that_a_language_lacks_changes_nothing_in_it() -> None:
     assert found.high == pytest.approx(found.value + T_2 * error, rel=1e-5)
 
 
-def test_a_row_against_itself_differs_by_nothing_for_sure() -> None:
+def test_a_row_minus_itself_is_exactly_zero() -> None:
     found = contrast(against([hits_of(1, 0, 1)] * 2, [hits_of(1, 0, 1)] * 2), "mR")
     assert (found.value, found.low, found.high, found.p) == (0, 0, 0, 1)
 
 
-def test_of_one_image_nothing_is_known() -> None:
+def test_one_image_has_an_infinite_interval() -> None:
     found = contrast(against([hits_of(1)], [hits_of(0)]), "mR")
     assert (found.value, found.low, found.high, found.p) == (100, -np.inf, np.inf, 1)
 
 
 @given(st.integers(0, 10_000), st.integers(2, 30), st.integers(1, 4))
 @settings(max_examples=30, deadline=None)
-def test_sides_may_be_exchanged_and_p_agrees_with_the_interval(seed: int, images: int, seeds: int) -> None:
+def test_exchanging_sides_changes_the_sign_and_p_agrees_with_the_interval(
+    seed: int, images: int, seeds: int
+) -> None:
     generator = np.random.default_rng(seed)
     first, second = ([hits_of(*generator.uniform(0, 1, images)) for _ in range(seeds)] for _ in range(2))
     found, other = contrast(against(first, second), "mR"), contrast(against(second, first), "mR")
@@ -141,8 +143,8 @@ def simulate(images: int, seeds: int, deviation: float, generator: np.random.Gen
 
 
 @pytest.mark.parametrize(("seeds", "deviation"), [(2, 0.5), (3, 0.5), (3, 1.5), (5, 1.5)])
-def test_the_interval_covers_the_truth_as_often_as_it_says(seeds: int, deviation: float) -> None:
-    """0.95 as asked: a little too wide is allowed, too narrow is not. A bootstrap over seeds covers 0.8."""
+def test_the_interval_covers_the_truth_at_its_nominal_rate(seeds: int, deviation: float) -> None:
+    """The rate is 0.95: a bit wide is allowed, too narrow is not. A bootstrap over seeds covers 0.8."""
     generator = np.random.default_rng(seeds)
     found = [contrast(simulate(300, seeds, deviation, generator), "mR") for _ in range(400)]
     covered = np.mean([each.low <= 0 <= each.high for each in found])
@@ -150,7 +152,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(seeds: int, deviation
     assert np.mean([each.p < 0.05 for each in found]) == pytest.approx(1 - covered)
 
 
-def test_holm_multiplies_the_smallest_by_all_the_next_by_one_less_and_never_goes_down() -> None:
+def test_holms_correction_by_hand() -> None:
     found = holm(np.array([0.01, np.nan, 0.04, 0.03, 0.9]))
     np.testing.assert_allclose(found, [0.04, np.nan, 0.09, 0.09, 0.9])
     np.testing.assert_array_equal(holm(np.array([0.6, 0.7])), [1.0, 1.0])

@@ -1,4 +1,4 @@
-"""A project's copy is whole again after whatever a test did to it."""
+"""A project's copy is restored completely, whatever a test did to it."""
 
 import os
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from copies import Copy
 
 
 def overwrite(folder: Path) -> None:
-    """With as many bytes, and the time of change that the file had."""
+    """Overwrite a file with as many bytes, and keep its modification time."""
     before = (file := folder / "work/model.pt").stat()
     file.write_bytes(b"MODEL")
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))

@@ -43,7 +43,7 @@ def test_an_epoch_has_the_steps_of_the_authors_code(
 
 
 def test_a_step_of_one_language_by_hand(paper: Configuration) -> None:
-    """450 images with two captions each: words, their LSTM, sentences and cosines three times, images."""
+    """450 images with two captions each: words, LSTM, sentences, three matrices of cosines, images."""
     chosen = paper.experiments_on("multi30k")["embn-en"]
     counts = cost.batch("multi30k", chosen, paper.training)
     assert counts == {"en": 900}

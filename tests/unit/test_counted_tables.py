@@ -30,7 +30,7 @@ ROWS = [
     ("2", "train", "en", "A cat.", "human", ""),
     ("3", "test", "en", "A bird.", "human", ""),
     ("1", "train", "zh", "小狗", "human", ""),
-    ("2", "train", "zh", "小猫", "human", "en"),  # a translation where people wrote captions anew
+    ("2", "train", "zh", "小猫", "human", "en"),  # a translation in a language with independent captions
     ("2", "train", "zh", "猫", "google", "en"),
     ("1", "train", "ja", "犬", "google", "en"),
     ("2", "train", "ja", "猫", "google", "en"),
@@ -79,7 +79,7 @@ def test_own_captions_to_train_on_are_counted(tmp_path: Path) -> None:
 
 
 def test_images_are_counted_by_the_languages_that_caption_them(tmp_path: Path) -> None:
-    """Image 1 is captioned in all four, 2 in English and Japanese, 3 in English alone."""
+    """Image 1 is captioned in all four, 2 in English and Japanese, 3 only in English."""
     for language, rows in caption_table(ROWS).groupby("language"):
         write_captions(rows, tmp_path / f"{language}.csv")
     paths = [tmp_path / f"{language}.csv" for language in ("zh", "sw", "en", "ja")]
@@ -99,7 +99,7 @@ def test_images_are_counted_by_the_languages_that_caption_them(tmp_path: Path) -
     ]
 
 
-def test_mistakes_of_all_data_sets_are_told(tmp_path: Path) -> None:
+def test_mistakes_of_all_data_sets_are_reported(tmp_path: Path) -> None:
     write_captions(caption_table(ROWS), tmp_path / "captions.csv")
     more = CountedDataset(dataset="multi30k", caption_origins={})
     asked = settings().model_copy(update={"datasets": {**settings().datasets, "multi30k": more}})
@@ -142,7 +142,7 @@ def write_overlap(folder: Path, portions: dict[str, Any], minimum: int = 4) -> T
 
 
 def test_words_seen_often_enough_are_counted(tmp_path: Path) -> None:
-    """At two times: en has {a, ., taxi}, de has {., taxi, das, hund}; of five in all they share two."""
+    """At least twice: en has {a, ., taxi}, de has {., taxi, das, hund}; they share two of five words."""
     files = {
         "en.1": "a dog .\na taxi .\n",
         "en.2": "taxi",
@@ -181,7 +181,7 @@ def test_a_sentence_table_counts_its_training_tokens(tmp_path: Path) -> None:
     assert made["words"].tolist() == ["1", "1"]
 
 
-def test_files_that_cannot_be_counted_are_told_together(tmp_path: Path) -> None:
+def test_files_that_cannot_be_counted_are_reported_together(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"\xff\xff")
     (tmp_path / "empty").write_text("\n")
     (tmp_path / "rare").write_text("one two three\n")
@@ -240,7 +240,7 @@ def test_the_papers_numbers_on_the_published_text(tmp_path: Path) -> None:
     assert table["words"].tolist() == ["3806", "4244", "3995", "5520", "8340", "9988"]
 
 
-def test_both_commands_say_what_is_wrong_with_their_arguments(tmp_path: Path) -> None:
+def test_both_commands_report_mistakes_in_their_arguments(tmp_path: Path) -> None:
     made = ["--papers", PAPERS, "--table", tmp_path / "t.csv", "--comparison", tmp_path / "c.csv"]
     commands: list[tuple[list[Any], str]] = [
         (

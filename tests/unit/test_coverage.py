@@ -1,4 +1,4 @@
-"""A user's own captions cover every split in every language, or it is said what they lack."""
+"""A user's own captions must cover every split in every language, or a message says what is missing."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.coverage import coverage, doubts, few_tested, gaps
 from pipeline.datasets.settings import Dataset
 
-# Three images each are for training and validation, two for testing; Swahili has no test captions.
+# Three images are for training, three for validation and two for testing; Swahili has no test captions.
 TABLE = """image,language,caption,split
 a.png,en,one,train
 a.png,en,one again,train
@@ -61,8 +61,8 @@ def test_a_file_for_each_language_counts_that_language(tmp_path: Path) -> None:
     }
 
 
-def test_captions_that_do_not_count_are_told_of_and_not_counted(tmp_path: Path) -> None:
-    """Of Swahili captions one was written anew, so that the translated ones are not the data set's own."""
+def test_captions_that_do_not_count_cause_a_warning(tmp_path: Path) -> None:
+    """One Swahili caption was written independently, so the translated ones are not the data set's own."""
     data = own(tmp_path, split=str(_split(tmp_path)))
     rows = [f"{image}.png,sw,moja {image},test,human,en" for image in "ef"] + ["e.png,sw,mbili,test,human,"]
     rows += ["a.png,en,one,train,human,", "a.png,en,one,train,google,", "d.png,en,four,val,human,"]
@@ -82,7 +82,7 @@ def _split(folder: Path) -> Path:
     return folder / "split.csv"
 
 
-def test_captions_that_an_image_has_twice_are_told_of(tmp_path: Path) -> None:
+def test_repeated_captions_of_an_image_cause_a_warning(tmp_path: Path) -> None:
     data = own(tmp_path)
     Path(str(data.captions)).write_text(TABLE + "a.png,en,one,train\na.png,en,one,train\n")
     covered = coverage(data, None)
@@ -103,7 +103,7 @@ def test_a_language_without_a_caption_of_its_origin_is_named(tmp_path: Path) -> 
         coverage(data, None)
 
 
-def test_what_is_missing_is_said_with_what_to_do() -> None:
+def test_gaps_are_reported_with_what_to_do() -> None:
     counts = {"en": {"train": 0, "val": 5, "test": 5}, "sw": {"train": 0, "val": 5, "test": 0}}
     (said,) = gaps("mine", counts, languages=["en"][1:])
     assert said.startswith("datasets.mine: sw: no test image has a caption (found 0 train, 5 val, 0 test)")
@@ -115,7 +115,7 @@ def test_what_is_missing_is_said_with_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(("test", "warned"), [(49, True), (50, False), (10, True)])
-def test_a_small_test_set_is_warned_of(test: int, warned: bool) -> None:
+def test_a_small_test_set_causes_a_warning(test: int, warned: bool) -> None:
     found = list(few_tested("mine", {"en": {"train": 900, "val": 9, "test": test}}))
     assert bool(found) == warned
     if warned:

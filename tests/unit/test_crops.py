@@ -33,7 +33,7 @@ def ramp(mode: str = "RGB") -> Image.Image:
 
 
 @pytest.mark.parametrize("interpolation", ["bilinear", "bicubic"])
-def test_ten_crops_are_torchvisions(interpolation: str) -> None:
+def test_ten_crops_equal_torchvisions(interpolation: str) -> None:
     image = noise(70, 50)
     chain = transforms.Compose(
         [transforms.Resize(40, transforms.InterpolationMode(interpolation)), transforms.TenCrop(32)]
@@ -78,7 +78,7 @@ def test_sixteen_bit_grey_is_scaled_not_clipped(tmp_path: Path, kind: str, endin
 
 
 @pytest.mark.parametrize("size", [(51, 40), (40, 51), (43, 43), (40, 40)])
-def test_crops_of_odd_sizes_are_torchvisions(size: tuple[int, int]) -> None:
+def test_crops_of_odd_sizes_equal_torchvisions(size: tuple[int, int]) -> None:
     image = noise(*size)
     for crop in (39, 40, 32, 31):
         wanted = [transforms.functional.pil_to_tensor(view) for view in transforms.TenCrop(crop)(image)]
@@ -135,7 +135,7 @@ def test_neither_side_nor_area_may_exceed_its_bound(tmp_path: Path, monkeypatch:
 
 
 def hidden(colour: tuple[int, int, int], mode: str) -> Image.Image:
-    """A red picture whose left half is transparent, over a colour that nobody sees."""
+    """A red picture whose left half is transparent and hides another colour."""
     image = Image.new("RGBA", (8, 8), (*colour, 0))
     image.paste((255, 0, 0, 255), (4, 0, 8, 8))
     return image.convert(mode) if mode != "P" else image.quantize(4)
@@ -182,7 +182,7 @@ METADATA = {
 
 
 @pytest.mark.parametrize("what", METADATA)
-def test_metadata_are_no_reason_to_refuse_a_sound_picture(tmp_path: Path, what: str) -> None:
+def test_a_sound_picture_is_read_whatever_its_metadata(tmp_path: Path, what: str) -> None:
     path = tmp_path / "a.png"
     noise(9, 5).save(path)
     content = path.read_bytes()
@@ -192,7 +192,7 @@ def test_metadata_are_no_reason_to_refuse_a_sound_picture(tmp_path: Path, what: 
         assert np.array_equal(np.asarray(read_image(file)), np.asarray(noise(9, 5)))
 
 
-def test_a_damaged_picture_is_refused_beside_sound_metadata(tmp_path: Path) -> None:
+def test_a_damaged_picture_with_sound_metadata_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.png"
     noise(90, 50).save(path)
     content = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Captions of one's own: a CSV file becomes a caption table, or every mistake is told with its lines."""
+"""Custom captions: a CSV file becomes a caption table, or every mistake is reported with its lines."""
 
 import csv
 import json
@@ -42,7 +42,7 @@ def test_files_ids_and_defaults(tmp_path: Path) -> None:
     ]
 
 
-def test_columns_that_are_given_are_kept(tmp_path: Path) -> None:
+def test_optional_columns_are_kept(tmp_path: Path) -> None:
     path = write(
         tmp_path / "own.csv",
         "image,language,caption,split,origin,source_language\n"
@@ -55,7 +55,7 @@ def test_columns_that_are_given_are_kept(tmp_path: Path) -> None:
     assert captions[1] == ("b", "val", "de", "Ein Hund.", "google", "en")
 
 
-def test_all_mistakes_are_told_with_their_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_mistakes_are_reported_with_their_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.common.errors.MAX_LINES", 20)
     path = write(
         tmp_path / "own.csv",
@@ -88,7 +88,7 @@ def test_all_mistakes_are_told_with_their_lines(tmp_path: Path, monkeypatch: pyt
         assert part in str(caught.value).split("\n  - ")
 
 
-def test_what_would_change_captions_without_a_word_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_what_would_silently_change_captions_is_refused_with_its_line(tmp_path: Path) -> None:
     path = write(
         tmp_path / "own.csv",
         "image,language,caption\n"
@@ -161,7 +161,7 @@ def test_any_caption_is_read_with_single_blanks(
 
 
 @given(count=st.integers(3, 400), seed=st.integers(0, 9))
-def test_a_tenth_is_drawn_for_each_and_at_least_one(count: int, seed: int) -> None:
+def test_a_tenth_is_sampled_for_each_split_and_at_least_one_image(count: int, seed: int) -> None:
     split = pd.Series(tenths({str(number) for number in range(count)}, seed)).value_counts().to_dict()
     assert split == {"test": max(1, round(count / 10)), "val": max(1, round(count / 10))}
 
@@ -171,7 +171,7 @@ def test_two_images_cannot_be_split() -> None:
         tenths({"a", "b"}, 0)
 
 
-def test_the_stage_draws_a_split_and_says_so(tmp_path: Path) -> None:
+def test_the_stage_samples_a_split_and_logs_it(tmp_path: Path) -> None:
     lines = [
         "image,language,caption",
         *(f"p/{number}.jpg,{x},Text" for number in range(20) for x in ("en", "tr")),
@@ -204,7 +204,7 @@ def run(stage: str, settings: dict[str, Any], *arguments: object) -> subprocess.
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def test_a_split_that_is_given_needs_no_table(tmp_path: Path) -> None:
+def test_a_predefined_split_needs_no_caption_table(tmp_path: Path) -> None:
     given = write(tmp_path / "given.csv", "image,split\na,test\nb,train\nc,val\n")
     listed = write(tmp_path / "images.csv", "image\na\nc\n")
     asked = ["--image-list", listed, "--output", tmp_path / "split.csv"]
@@ -219,7 +219,7 @@ def test_a_split_that_is_given_needs_no_table(tmp_path: Path) -> None:
     assert "'captions' is missing" in made.stderr
 
 
-def test_a_split_of_the_table_is_kept_and_a_list_restricts_it(tmp_path: Path) -> None:
+def test_a_split_in_the_table_is_kept_and_a_list_restricts_it(tmp_path: Path) -> None:
     rows = ["a,en,Text,test", "b,en,Text,train", "c,en,Text,val", "d,en,Text,train"]
     path = write(tmp_path / "own.csv", "\n".join(["image,language,caption,split", *rows]))
     assert own_split(path, 0) == {"a": "test", "b": "train", "c": "val", "d": "train"}
@@ -231,13 +231,13 @@ def test_a_split_of_the_table_is_kept_and_a_list_restricts_it(tmp_path: Path) ->
     ]  # fmt: skip
 
 
-def test_images_of_a_given_split_are_named_as_in_the_captions(tmp_path: Path) -> None:
+def test_images_of_a_predefined_split_are_named_as_in_the_captions(tmp_path: Path) -> None:
     split = tmp_path / "split.csv"
     split.write_text("image,split\nred1.png,train\nred2,val\nred3.jpg,test\n")
     assert own_predefined(split) == {"red1": "train", "red2": "val", "red3": "test"}
 
 
-def test_a_given_split_has_every_part_and_an_image_once(tmp_path: Path) -> None:
+def test_a_predefined_split_needs_every_part_and_each_image_once(tmp_path: Path) -> None:
     split = tmp_path / "split.csv"
     split.write_text("image,split\nred1.png,train\nred1.jpg,val\n")
     with pytest.raises(InputError) as mistakes:

@@ -1,4 +1,4 @@
-"""Captions that were escaped are mended; other damage is counted and told."""
+"""Escaped captions are restored; other damage is counted and reported."""
 
 import json
 import logging
@@ -62,7 +62,7 @@ def test_damage_is_counted_with_an_example(caplog: pytest.LogCaptureFixture) -> 
     assert "2 of 4 captions have the character U+FFFD, such as 'a \ufffd'" in caplog.text
 
 
-def test_captions_of_one_s_own_are_mended_where_they_are_read(tmp_path: Path) -> None:
+def test_custom_captions_are_restored_when_they_are_read(tmp_path: Path) -> None:
     own, split, output = (tmp_path / name for name in ("own.csv", "split.csv", "read.csv"))
     own.write_text("image,language,caption\na,en,a man&#39;s dog\n")
     split.write_text("image,split\na,train\n")
@@ -72,6 +72,6 @@ def test_captions_of_one_s_own_are_mended_where_they_are_read(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("text", ["\u200b", "\ufeff \u2060", "\u3164", "\u2800", "\ufe0f", "\u0301", "\x07"])
-def test_what_shows_nothing(text: str) -> None:
+def test_captions_without_a_visible_character(text: str) -> None:
     assert not is_visible(text)
     assert is_visible(f"{text}a") and is_visible(f"犬{text}") and is_visible("♥")

@@ -56,7 +56,7 @@ DOG_BY_CAR = Plan(
         ("ja", "赤い車の前に二匹の小さな白い犬がいる。"),
     ],
 )
-def test_a_plan_is_said_with_the_agreement_of_each_language(code: str, expected: str) -> None:
+def test_a_plan_is_expressed_with_the_agreement_of_each_language(code: str, expected: str) -> None:
     assert expected in all_captions(language(code), DOG_BY_CAR)
 
 
@@ -84,7 +84,7 @@ def test_details_of_grammar(code: str, plan: Plan, expected: str) -> None:
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_every_plan_can_be_said_and_leaves_no_slot_or_bracket(code: str) -> None:
+def test_every_plan_becomes_a_caption_without_slots_or_brackets(code: str) -> None:
     random = Random(code)
     for _ in range(300):
         caption = language(code).caption(draw_plan(draw_scene(random), random), random)
@@ -92,7 +92,7 @@ def test_every_plan_can_be_said_and_leaves_no_slot_or_bracket(code: str) -> None
         assert "  " not in caption and caption[-2] != " "
 
 
-def test_a_plan_says_only_what_the_scene_holds() -> None:
+def test_a_plan_contains_only_what_the_scene_has() -> None:
     random = Random(5)
     for _ in range(500):
         scene = draw_scene(random)
@@ -106,7 +106,7 @@ def test_a_plan_says_only_what_the_scene_holds() -> None:
         assert plan.words.get("background", scene.background) == scene.background
 
 
-def test_the_relation_turns_with_the_roles() -> None:
+def test_the_relation_is_reversed_with_the_roles() -> None:
     scene = Scene("beach", (Group("dog"), Group("car")), "left_of")
     random, seen = Random(1), set()
     for _ in range(400):
@@ -116,8 +116,8 @@ def test_the_relation_turns_with_the_roles() -> None:
     assert seen == {("dog", "left_of"), ("dog", "beside"), ("car", "right_of"), ("car", "beside")}
 
 
-def test_a_relation_is_seen_in_the_picture() -> None:
-    """The red car's pixels lie right of the green turtle's."""
+def test_a_relation_is_visible_in_the_picture() -> None:
+    """The red car's pixels are to the right of the green turtle's."""
     scene = Scene("snow", (Group("turtle", colour="green"), Group("car", colour="red")), "left_of")
     for seed in range(5):
         pixels = np.asarray(draw_scene_image(scene, Random(seed)), dtype=int)
@@ -191,7 +191,7 @@ def write_arabic(path: Path, **changes: Any) -> Path:
     return path
 
 
-def test_a_language_with_other_categories_is_only_a_file(tmp_path: Path) -> None:
+def test_a_language_with_other_categories_needs_only_a_file(tmp_path: Path) -> None:
     arabic = read_language(write_arabic(tmp_path / "ar.yaml"))
     plan = Plan(
         "relation",
@@ -211,7 +211,7 @@ def test_missing_words_are_listed_together(tmp_path: Path) -> None:
     assert "pose 'stand'" not in str(error.value)
 
 
-def test_missing_forms_are_listed_with_the_features_asked_for(tmp_path: Path) -> None:
+def test_missing_forms_are_listed_with_the_requested_features(tmp_path: Path) -> None:
     colours = {key: [{"any": key}] for key in concepts().colours}
     colours["red"] = [{"sg m": "أحمر", "sg f": "حمراء", "pl": "حمراء"}]
     with pytest.raises(InputError, match="colour 'red' has no form or field for 'du m'") as error:
@@ -296,7 +296,7 @@ def test_mscoco_has_japanese_and_chinese_on_parts_of_training(tmp_path: Path) ->
     assert training["ja"].sum() == 21 and training["zh"].sum() == 34 and both.sum() == 4  # of 100
 
 
-def test_wrong_requests_touch_nothing(tmp_path: Path) -> None:
+def test_wrong_requests_change_nothing(tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "mine.jpg").write_bytes(b"mine")
     with pytest.raises(InputError, match=r"mine\.jpg"):

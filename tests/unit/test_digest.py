@@ -24,7 +24,7 @@ def forget() -> None:
 
 @pytest.fixture
 def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
-    """Replace text in a copy of the package, which the digests are then taken of."""
+    """Replace text in a copy of the package, of which digests are then computed."""
     for package in code.PACKAGES:
         shutil.copytree(code.ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(code, "ROOT", tmp_path)
@@ -54,20 +54,20 @@ def digests() -> dict[str, str]:
     return {stage.name: code.digest(stage) for stage in planned} | of_mule | of_each | without
 
 
-# Stages whose parts depend on their arguments, and those of them that are digested as for MULE.
+# Stages whose parts depend on their arguments, with the arguments for MULE.
 BY_ARGUMENTS = {
     "split", "read-captions", "tokenize", "collect-text", "read-caption-part", "translate",
     "measure-translation-quality", "pretrain", "train", "train-lessons", "evaluate", "evaluate-consistency",
 }  # fmt: skip
 OF_MULE = {"pretrain", "train-lessons", "evaluate-consistency"}
-# What they write is checked otherwise, so that an edit of their code reruns nothing.
+# Modules that an edit reruns nothing of, because what they write is checked in another way.
 UNPLANNED = {
     "check-clip",
     "prefetch-models",
     *(f"manage-translations {action}" for action in ("find", "export", "import")),
 }
 
-# Settings as experiments have them, as far as they say which parts are used.
+# Settings of experiments, as far as they select parts.
 PARTS: dict[str, dict[str, Any]] = {
     "mule": {},
     "vse": {"model": Model(encoder="vse"), "ranking": Ranking()},
@@ -80,7 +80,7 @@ TRAINED = {
     name: ModelSettings(**{"languages": ["en"], "model": Model(), **used}) for name, used in PARTS.items()
 }
 ALL_TRAINED = {"train-lessons", *(f"train {name}" for name in TRAINED)}
-# Which count the parameters of all models and losses, and which read whatever model they are given.
+# Stages that count the parameters of all models and losses, and stages that read any model.
 COUNTING = {"count-parameters", "count-smalr-parameters", "measure-scaling"}
 READING = {"build-index", "draw-retrieved", "write-bundle"}
 ALL_EVALUATED = {*(f"evaluate {name}" for name in TRAINED), "evaluate-consistency"}
@@ -90,7 +90,7 @@ def changed_stages(before: dict[str, str]) -> set[str]:
     return {stage for stage, value in digests().items() if value != before[stage]}
 
 
-def test_the_loss_concerns_training_and_nothing_before(edit: Edit) -> None:
+def test_an_edit_of_the_loss_concerns_training_and_nothing_before(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/losses/triplets.py", ".relu().sum(1)", ".relu().square().sum(1)")
     assert changed_stages(before) == {"pretrain", "assign", *ALL_TRAINED, *COUNTING}
@@ -119,51 +119,51 @@ def test_the_model_concerns_training_evaluation_figures_and_search(edit: Edit) -
     assert changed_stages(before) == {"pretrain", *ALL_TRAINED, *ALL_EVALUATED, *COUNTING, *READING}
 
 
-def test_the_ranking_loss_concerns_those_who_use_it(edit: Edit) -> None:
+def test_the_ranking_loss_concerns_only_models_that_use_it(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/losses/ranking.py", ".relu()", ".relu().square()")
-    assert changed_stages(before) == {"train vse", "train liwe", "train-lessons", *COUNTING}  # as LIWE does
+    assert changed_stages(before) == {"train vse", "train liwe", "train-lessons", *COUNTING}  # LIWE too
 
 
-def test_liwe_concerns_itself_alone(edit: Edit) -> None:
+def test_liwe_concerns_only_itself(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/liwe.py", "self.backwards(last_words)) / 2", "self.backwards(last_words))")
     edit("pipeline/models/losses/liwe.py", "share = 1 - base**step", "share = base**step")
     assert changed_stages(before) == {"train liwe", "evaluate liwe", *COUNTING, *READING}
 
 
-def test_words_read_as_english_concern_those_who_have_them(edit: Edit) -> None:
+def test_words_read_as_english_concern_only_models_that_have_them(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/dictionary_embedding.py", "word_ids >= rows_of", "word_ids > rows_of")
     assert changed_stages(before) == {"train dictionary", "evaluate dictionary", *COUNTING, *READING}
 
 
-def test_the_hybrid_embedding_concerns_models_that_have_it(edit: Edit) -> None:
+def test_the_hybrid_embedding_concerns_only_models_that_have_it(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/hybrid.py", "clamp(min=0)", 'mode="mean"')
     found = {"train hem", "train smalr", "evaluate hem", "evaluate smalr"}
     assert changed_stages(before) == {*found, "assign", *COUNTING, *READING}
 
 
-def test_masking_concerns_smalr_alone(edit: Edit) -> None:
+def test_masking_concerns_only_smalr(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/losses/masking.py", "min=1e-6", "min=1e-5")
     assert changed_stages(before) == {"train smalr", *COUNTING}
 
 
-def test_how_words_are_assigned_concerns_no_training_itself(edit: Edit) -> None:
+def test_the_assignment_of_words_concerns_no_training_itself(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/assignment.py", ".argmax(1)", ".argmin(1)")
     assert changed_stages(before) == {"assign"}
 
 
-def test_the_network_of_consistency_concerns_its_evaluation_alone(edit: Edit) -> None:
+def test_the_network_of_consistency_concerns_only_its_evaluation(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/consistency.py", "nn.ReLU()", "nn.Tanh()")
     assert changed_stages(before) == {"evaluate-consistency", *COUNTING}
 
 
-def test_one_part_more_concerns_nobody(edit: Edit) -> None:
+def test_a_further_part_concerns_no_stage(edit: Edit) -> None:
     before = digests()
     edit(
         "pipeline/registry.py",
@@ -195,31 +195,31 @@ def test_the_wording_of_errors_and_log_lines_concerns_nothing(edit: Edit) -> Non
     assert changed_stages(before) == set()
 
 
-def test_what_makes_an_error_concerns_its_stages(edit: Edit) -> None:
+def test_the_condition_of_an_error_concerns_its_stages(edit: Edit) -> None:
     before = digests()
     edit("pipeline/training/batches.py", "if self.batch < 2:", "if self.batch < 3:")
     assert changed_stages(before) == {"count-steps", "pretrain", "assign", *ALL_TRAINED}
 
 
-def test_a_text_that_decides_something_is_no_wording(edit: Edit) -> None:
+def test_a_text_that_decides_something_counts(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/branches.py", 'if model.recurrent == "mean":', 'if model.recurrent == "mlp":')
     assert changed_stages(before) >= {*ALL_TRAINED, *ALL_EVALUATED}
 
 
-def test_every_stage_begins_from_a_module_that_is_there() -> None:
+def test_the_module_of_every_stage_exists() -> None:
     for stage in STAGES.values():
         assert code.path_of(stage.module), stage.name
 
 
 def test_layers_of_losses_concern_the_count_of_parameters() -> None:
-    """Which takes them by name (`pipeline.models.sizes`)."""
+    """It imports them by name (`pipeline.models.sizes`)."""
     counting = STAGES["count-smalr-parameters"]
     assert counting.parts({}) == parts.of_any_training()
     assert code.digest(counting) != code.digest(counting, ())
 
 
-def test_an_edit_of_a_languages_row_concerns_what_reads_that_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edit_of_a_languages_row_concerns_stages_that_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def tokenizer_digests() -> dict[str, str]:
         forget()
         languages.language.cache_clear()

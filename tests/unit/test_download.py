@@ -1,4 +1,4 @@
-"""Downloads over a real HTTP server, from files and mirrors: whole, continued, or refused."""
+"""Downloads from a real HTTP server, files and mirrors: complete, resumed or refused."""
 
 import csv
 import email.utils
@@ -38,7 +38,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Web:
-    """The server, what it was asked, and one download from it."""
+    """The server, the requests that it got, and one download from it."""
 
     def __init__(self, url: str, folder: Path, troubles: dict[str, Trouble], asked: list[Request]):
         self.url, self.folder, self.troubles, self.asked = url, folder, troubles, asked
@@ -73,7 +73,7 @@ def web(tmp_path: Path) -> Iterator[Web]:
 
 
 def _after_the_first_drop(web: Web, at: int = 300_000) -> None:
-    """Leave a part of `at` bytes behind, as a download that was given up does."""
+    """Leave a partial file of `at` bytes, as an abandoned download does."""
     web.troubles[FILE] = Trouble(drop_after=at, times=1)
     web.troubles[FILE].times = None
     patience = Patience(attempts=1, first=0, timeout=5)
@@ -115,13 +115,13 @@ def test_an_empty_file_is_a_file(web: Web) -> None:
     assert web.left_over() == []
 
 
-def test_a_server_that_compresses_all_the_same_is_understood(web: Web) -> None:
+def test_a_server_that_compresses_unasked_is_understood(web: Web) -> None:
     packed = gzip.compress(CONTENT)
     web.troubles[FILE] = Trouble(content=packed, headers={"Content-Encoding": "gzip"})
     assert web.download(size=len(CONTENT)) == CONTENT
 
 
-def test_a_gz_file_that_is_called_encoded_stays_as_it_is(web: Web) -> None:
+def test_a_gz_file_that_is_declared_as_encoded_stays_compressed(web: Web) -> None:
     packed = gzip.compress(CONTENT)
     url = web.put("host.org/file.gz", packed)
     web.troubles["host.org/file.gz"] = Trouble(headers={"Content-Encoding": "gzip"})
@@ -132,7 +132,7 @@ def test_a_gz_file_that_is_called_encoded_stays_as_it_is(web: Web) -> None:
 # Continued
 
 
-def test_a_dropped_connection_is_gone_on_with(web: Web) -> None:
+def test_a_dropped_connection_is_resumed(web: Web) -> None:
     web.troubles[FILE] = Trouble(drop_after=400_000, times=2)
     assert web.download() == CONTENT
     assert web.ranges() == ["", "bytes=400000-", "bytes=800000-"]
@@ -140,27 +140,27 @@ def test_a_dropped_connection_is_gone_on_with(web: Web) -> None:
 
 
 def test_attempts_count_from_the_last_progress(web: Web) -> None:
-    web.troubles[FILE] = Trouble(drop_after=200_000)  # six connections, where three may bring nothing
+    web.troubles[FILE] = Trouble(drop_after=200_000)  # six connections; three may make no progress
     assert web.download() == CONTENT
     assert len(web.asked) == 6
 
 
-def test_a_given_up_download_is_gone_on_with_by_the_next_call(web: Web) -> None:
+def test_an_abandoned_download_is_resumed_by_the_next_call(web: Web) -> None:
     _after_the_first_drop(web)
     assert web.download() == CONTENT
     assert web.ranges() == ["bytes=300000-"]
     assert web.left_over() == []
 
 
-def test_a_part_that_is_complete_asks_for_nothing(web: Web) -> None:
+def test_a_complete_part_requests_nothing(web: Web) -> None:
     _after_the_first_drop(web)
     web.part.write_bytes(CONTENT)  # killed between the last byte and the move
     assert web.download() == CONTENT
     assert web.asked == []
 
 
-def test_a_complete_part_of_untold_size_asks_once(web: Web) -> None:
-    content = CONTENT[: 1 << 20]  # whole chunks: none of it waits in the reader when the server falls silent
+def test_a_complete_part_of_unknown_size_makes_one_request(web: Web) -> None:
+    content = CONTENT[: 1 << 20]  # whole chunks: none is left in the reader
     web.put(FILE, content)
     web.troubles[FILE] = Trouble(length="", hold_after=len(content))
     with _process(web) as process:
@@ -173,7 +173,7 @@ def test_a_complete_part_of_untold_size_asks_once(web: Web) -> None:
     assert web.asked == [Request(FILE, f"bytes={len(content)}-", 416)]
 
 
-def test_a_changed_file_is_begun_anew(web: Web) -> None:
+def test_a_changed_file_starts_over(web: Web) -> None:
     _after_the_first_drop(web)
     changed = CONTENT[::-1]
     web.put(FILE, changed)  # and so its ETag
@@ -192,7 +192,7 @@ def test_a_server_that_ignores_if_range_is_caught_by_its_etag(web: Web) -> None:
 
 
 @pytest.mark.parametrize("tag", ["", 'W/"weak"'])
-def test_without_a_strong_validator_the_file_is_begun_anew(web: Web, tag: str) -> None:
+def test_without_a_strong_validator_the_download_starts_over(web: Web, tag: str) -> None:
     web.troubles[FILE] = Trouble(drop_after=400_000, times=1, headers={"ETag": tag})
     assert web.download() == CONTENT
     assert web.ranges() == ["", ""]
@@ -205,7 +205,7 @@ def test_last_modified_is_a_validator_too(web: Web) -> None:
     assert web.ranges() == ["", "bytes=600000-"]
 
 
-def test_a_server_without_ranges_begins_anew_and_gives_up_in_the_end(web: Web) -> None:
+def test_a_server_without_ranges_starts_over_and_fails_in_the_end(web: Web) -> None:
     web.troubles[FILE] = Trouble(drop_after=400_000, ranges=False)
     with pytest.raises(InputError, match=r"400000 bytes read.*3 attempts without progress"):
         web.download()
@@ -214,7 +214,7 @@ def test_a_server_without_ranges_begins_anew_and_gives_up_in_the_end(web: Web) -
     assert web.download() == CONTENT
 
 
-def test_a_broken_note_begins_anew(web: Web) -> None:
+def test_a_damaged_origin_starts_over(web: Web) -> None:
     _after_the_first_drop(web)
     web.part.with_name(".file.txt.part.json").write_text('{"url": ')
     assert web.download() == CONTENT
@@ -245,18 +245,18 @@ def test_any_drops_end_in_the_file(
     assert sorted(path.name for path in folder.iterdir()) == ["f", "web"]
 
 
-# Waited for
+# Retries
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503, 520])
-def test_what_passes_is_tried_again(web: Web, status: int) -> None:
+def test_temporary_failures_are_retried(web: Web, status: int) -> None:
     web.troubles[FILE] = Trouble(status=status, times=2)
     assert web.download() == CONTENT
     assert len(web.asked) == 3
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410])
-def test_what_does_not_pass_is_not_tried_again(web: Web, status: int) -> None:
+def test_permanent_failures_are_not_retried(web: Web, status: int) -> None:
     web.troubles[FILE] = Trouble(status=status)
     with pytest.raises(InputError, match=f"the server answered {status}"):
         web.download()
@@ -273,12 +273,12 @@ def test_retry_after_is_honoured_and_capped(web: Web, form: str) -> None:
     assert HASTE.retry_after <= time.monotonic() - begun < 60
 
 
-def test_a_retry_after_of_no_sense_is_passed_over(web: Web) -> None:
+def test_a_meaningless_retry_after_is_ignored(web: Web) -> None:
     web.troubles[FILE] = Trouble(status=503, times=1, headers={"Retry-After": "soon"})
     assert web.download() == CONTENT
 
 
-def test_a_server_that_stays_silent_is_given_up(web: Web) -> None:
+def test_a_silent_server_is_abandoned(web: Web) -> None:
     web.troubles[FILE] = Trouble(hold_after=0)
     patience = Patience(attempts=2, first=0.01, timeout=0.3)
     with pytest.raises(InputError, match="timed out"):
@@ -334,7 +334,7 @@ def test_a_server_that_drips_is_given_up(name: str, tmp_path: Path) -> None:
     assert time.monotonic() - begin < 5
 
 
-def test_a_slow_transfer_that_gets_on_is_waited_for(tmp_path: Path) -> None:
+def test_a_slow_transfer_that_makes_progress_continues(tmp_path: Path) -> None:
     def respond(path: str) -> Iterator[bytes]:
         yield b"HTTP/1.1 200 OK\r\nContent-Length: 1048576\r\n\r\n"
         for _ in range(16):
@@ -369,19 +369,19 @@ def test_redirects_are_followed_without_their_bodies_and_not_in_circles(tmp_path
 
 
 @pytest.mark.parametrize("where", ["http://[::1", "ftp://host/x", "http://host:99999999/"])
-def test_a_redirect_to_no_address(where: str, tmp_path: Path) -> None:
+def test_a_redirect_to_an_invalid_address(where: str, tmp_path: Path) -> None:
     answer = f"HTTP/1.1 302 Found\r\nLocation: {where}\r\nContent-Length: 0\r\n\r\n".encode()
     with answering(lambda path: iter([answer])) as url, pytest.raises(InputError, match=r"address|ftp"):
         download_file([f"{url}f"], tmp_path / "f", "h/f", DIGEST, patience=HASTE)
 
 
 @pytest.mark.parametrize("length", ["9" * 5000, "-1", "1e3", "0x10"])
-def test_a_length_that_is_none_is_passed_over(length: str, web: Web) -> None:
+def test_an_invalid_length_is_ignored(length: str, web: Web) -> None:
     web.troubles[FILE] = Trouble(length=length)
     assert web.download() == CONTENT
 
 
-def test_no_server_is_an_input_error(web: Web) -> None:
+def test_an_absent_server_is_an_input_error(web: Web) -> None:
     with pytest.raises(InputError, match=r"give a mirror(?s:.*)no answer.*3 attempts"):
         web.download("http://127.0.0.1:1/file")
     assert web.left_over() == []
@@ -390,7 +390,7 @@ def test_no_server_is_an_input_error(web: Web) -> None:
 # Several URLs
 
 
-def test_the_next_url_is_tried_when_the_former_has_failed(web: Web) -> None:
+def test_the_next_url_is_tried_when_one_has_failed(web: Web) -> None:
     web.troubles["a.org/x"] = Trouble(status=404)
     web.troubles["b.org/x"] = Trouble(content=b"another file")
     assert web.download(f"{web.url}/a.org/x", f"{web.url}/b.org/x", f"{web.url}/{FILE}") == CONTENT
@@ -411,7 +411,7 @@ def test_the_url_of_the_part_comes_first(web: Web) -> None:
     assert web.asked == [Request(FILE, "bytes=300000-", 206)]
 
 
-def test_a_url_that_fails_leaves_the_part_of_another(web: Web) -> None:
+def test_a_failed_url_keeps_the_part_from_another(web: Web) -> None:
     _after_the_first_drop(web)
     with pytest.raises(InputError, match="300,000 bytes are kept"):
         web.download(f"{web.url}/nowhere")
@@ -445,14 +445,14 @@ def test_a_url_that_fails_leaves_the_part_of_another(web: Web) -> None:
         (Trouble(content=b"another file"), None, f"sha256: found [0-9a-f]{{64}}; expected {DIGEST}"),
     ],
 )
-def test_what_is_not_the_file_is_refused(web: Web, trouble: Trouble, size: int | None, message: str) -> None:
+def test_a_different_file_is_refused(web: Web, trouble: Trouble, size: int | None, message: str) -> None:
     web.output.parent.mkdir()
     web.output.write_text("earlier")
     web.troubles[FILE] = trouble
     with pytest.raises(InputError, match=message):
         web.download(size=size)
     assert web.output.read_text() == "earlier"
-    # Only what may be the beginning of the file stays.
+    # Only what may be the beginning of the file is kept.
     assert bool(web.left_over()) == (message == "without progress")
 
 
@@ -476,7 +476,7 @@ def test_a_page_in_place_of_a_file_is_refused(web: Web, name: str, kind: str) ->
     assert web.left_over() == []
 
 
-def test_a_page_does_not_spoil_the_part(web: Web) -> None:
+def test_a_page_in_an_answer_does_not_change_the_part(web: Web) -> None:
     _after_the_first_drop(web)
     web.troubles[FILE] = Trouble(content=PAGE, times=1)
     with pytest.raises(InputError, match="sent a page"):
@@ -492,7 +492,7 @@ def test_wrong_first_bytes_are_refused(web: Web, name: str) -> None:
     assert web.left_over() == []
 
 
-def test_a_disk_without_room_is_told_before_anything_comes(web: Web) -> None:
+def test_a_disk_without_space_is_reported_before_anything_is_received(web: Web) -> None:
     web.troubles[FILE] = Trouble(length=str(10**17))
     with pytest.raises(InputError, match=r"100,000,000,000,000,000 bytes are needed, [\d,]+ are free"):
         web.download()
@@ -509,7 +509,7 @@ def test_arguments_are_checked_together(web: Web) -> None:
 # Files and mirrors
 
 
-def test_a_file_url_is_gone_on_with(web: Web, tmp_path: Path) -> None:
+def test_a_file_url_is_resumed(web: Web, tmp_path: Path) -> None:
     source = tmp_path / "a b.txt"
     source.write_bytes(CONTENT)
     assert web.download(source.as_uri()) == CONTENT
@@ -518,7 +518,7 @@ def test_a_file_url_is_gone_on_with(web: Web, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["folder", "server"])
-def test_a_mirror_is_asked_and_nothing_else(web: Web, kind: str) -> None:
+def test_only_the_mirror_is_asked(web: Web, kind: str) -> None:
     web.put("host.org/a b.txt")
     mirror = str(web.folder) if kind == "folder" else f"{web.url}/"
     assert web.download(f"{web.url}/nowhere", file="host.org/a b.txt", mirror=mirror) == CONTENT
@@ -555,7 +555,7 @@ def test_the_lock_file_is_read_by_sha256sum(web: Web, tmp_path: Path) -> None:
     assert subprocess.run(check, cwd=web.folder, capture_output=True).returncode == 0
 
 
-def test_a_given_digest_is_not_recorded(web: Web, tmp_path: Path) -> None:
+def test_a_published_digest_is_not_recorded(web: Web, tmp_path: Path) -> None:
     web.download(lock=tmp_path / "sources.lock")
     assert not (tmp_path / "sources.lock").exists()
 
@@ -586,7 +586,7 @@ def test_parallel_downloads_lose_no_line_of_the_lock_file(web: Web, tmp_path: Pa
     assert lines[8:] == [f"{number:064x}  z.org/{number:02d}" for number in range(40)]
 
 
-def test_a_spoilt_lock_file_is_not_overwritten(web: Web, tmp_path: Path) -> None:
+def test_a_damaged_lock_file_is_not_overwritten(web: Web, tmp_path: Path) -> None:
     lock = tmp_path / "sources.lock"
     lock.write_text(f"{'1' * 64}  a.org/x\nabc  b.org/x\n<<<<<<<\n")
     with pytest.raises(InputError, match=r"(?s)sources.lock.*line 2.*line 3"):
@@ -602,7 +602,7 @@ def _command(urls: list[str], output: Path, file: str, digest: str, *options: st
 
 
 class _process:
-    """A download in a process of its own."""
+    """A download in a separate process."""
 
     def __init__(self, web: Web, *options: str):
         command = _command([f"{web.url}/{FILE}"], web.output, FILE, DIGEST, *options)
@@ -623,7 +623,7 @@ def _wait_for(path: Path, size: int) -> None:
         time.sleep(0.02)
 
 
-def test_a_killed_download_is_gone_on_with(web: Web) -> None:
+def test_a_killed_download_is_resumed(web: Web) -> None:
     web.troubles[FILE] = Trouble(hold_after=700_000)
     with _process(web) as process:
         _wait_for(web.part, 600_000)
@@ -640,7 +640,7 @@ def test_a_killed_download_is_gone_on_with(web: Web) -> None:
     assert web.left_over() == []
 
 
-def test_a_full_disk_keeps_what_has_come(web: Web) -> None:
+def test_a_full_disk_keeps_what_was_received(web: Web) -> None:
     command = shlex.join(_command([f"{web.url}/{FILE}"], web.output, FILE, DIGEST))
     limited = f"ulimit -f 500; exec {command}"  # blocks of 1 KiB
     result = subprocess.run(["bash", "-c", limited], capture_output=True, text=True)

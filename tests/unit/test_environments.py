@@ -20,7 +20,7 @@ def wanted_packages(file: str) -> set[str]:
     return {match[0] for line in lines if (match := re.match(r"[A-Za-z][\w.-]*", line))}
 
 
-def test_everything_that_is_asked_for_is_locked() -> None:
+def test_every_required_package_is_locked() -> None:
     assert wanted_packages("requirements.in") | wanted_packages("requirements-dev.in") <= set(
         locked_versions()
     )

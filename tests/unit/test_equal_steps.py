@@ -33,7 +33,7 @@ def german(inputs: Inputs, steps: Path | None = None) -> Inputs:
 def test_a_training_takes_the_steps_of_another_experiment(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """48 images have 96 English and 48 German captions: in batches of 12, 8 steps an epoch and not 4.
+    """48 images have 96 English and 48 German captions: in batches of 12, 8 steps per epoch instead of 4.
 
     The learning rate halves after each epoch of the other experiment, as there.
     """
@@ -107,7 +107,7 @@ def test_the_plan_counts_the_steps_from_captions_and_waits_for_no_training() -> 
         ),
     ],
 )
-def test_what_has_no_steps_to_take_is_refused(changes: dict[str, Any], message: str) -> None:
+def test_experiments_whose_steps_cannot_be_taken_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
         load(experiments={"embn-equal-steps": changes})
     assert message in str(error.value)

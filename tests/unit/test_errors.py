@@ -1,4 +1,4 @@
-"""Errors of the system that end a stage in a message, and what a terminal shows of letters that it lacks."""
+"""System errors that end a stage with a message, and characters that a terminal cannot show."""
 
 import errno
 import io
@@ -36,7 +36,7 @@ def test_an_error_of_the_system_has_a_message(error: BaseException, message: str
 @pytest.mark.parametrize(
     "error", [ValueError("a mistake"), ImportError("No module named x"), OSError("no number"), KeyError("a")]
 )
-def test_a_mistake_of_the_code_is_none_of_the_system(error: BaseException) -> None:
+def test_a_mistake_in_the_code_is_not_a_system_error(error: BaseException) -> None:
     assert (system_message(error), disk_message(error)) == ("", "")
 
 
@@ -49,7 +49,7 @@ def test_a_list_of_mistakes_is_cut_after_ten_lines() -> None:
         assert (lines[0], lines[1], lines[-1], len(lines)) == ("Wrong:", "0", last, 10)
 
 
-def test_letters_that_a_terminal_lacks_end_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_characters_that_a_terminal_cannot_show_end_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii", write_through=True))
     monkeypatch.setattr(sys, "argv", ["pipeline", "compare"])
@@ -59,7 +59,9 @@ def test_letters_that_a_terminal_lacks_end_no_command(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("error", [ImportError("failed to map segment from shared object"), MemoryError()])
-def test_no_memory_ends_a_command_in_a_message(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exhausted_memory_ends_a_command_with_a_message(
+    error: Exception, capsys: pytest.CaptureFixture[str]
+) -> None:
     def fail() -> None:
         raise error
 

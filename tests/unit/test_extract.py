@@ -81,12 +81,12 @@ def assert_close(found: np.ndarray, expected: np.ndarray) -> None:
 
 
 def assert_alike(found: np.ndarray, expected: np.ndarray) -> None:
-    """Features of the same image from batches of other sizes."""
+    """Check that features of the same images from batches of other sizes are close."""
     assert np.allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
 def centre_and_mirror(extraction: Extraction, interpolation: str | None = None) -> np.ndarray:
-    """Features of all images in torchvision's and timm's own words: two crops, pooled, averaged."""
+    """Features of all images by torchvision's and timm's own functions: two crops, pooled, averaged."""
     model: Any = timm.create_model("resnet10t").eval()
     model.load_state_dict(torch.load(extraction.settings.weights, weights_only=True))
     config = resolve_model_data_config(model)
@@ -107,7 +107,7 @@ def centre_and_mirror(extraction: Extraction, interpolation: str | None = None) 
     return np.stack(features)
 
 
-def test_the_store_holds_each_image_and_says_how(extraction: Extraction) -> None:
+def test_the_store_has_each_image_and_records_how_features_were_made(extraction: Extraction) -> None:
     output, expected = extraction.run(), expected_attributes(extraction.expected)
     assert_close(read_features(output, IMAGES, expected), centre_and_mirror(extraction))
     assert not extraction.partial.exists()
@@ -129,7 +129,7 @@ def test_images_are_resized_by_the_backbones_interpolation(extraction: Extractio
 def test_a_store_names_all_that_its_features_depend_on(
     extraction: Extraction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As used, not as asked for: rows of an earlier store are reused where all this is the same."""
+    """As used, not as requested: rows of an earlier store are reused if all this is the same."""
     monkeypatch.setattr("pipeline.images.extract.version", lambda library: f"the {library} at hand")
     mean, std = [0.1, 0.2, 0.3], [0.4, 0.5, 0.6]
     changes: dict[str, Any] = {"mean": mean, "std": std, "interpolation": "bilinear"}
@@ -156,7 +156,7 @@ def test_a_store_names_all_that_its_features_depend_on(
     }
 
 
-def test_a_photograph_of_another_size_is_another_though_its_time_is_the_same(tmp_path: Path) -> None:
+def test_a_photograph_of_another_size_has_changed_even_if_its_time_is_the_same(tmp_path: Path) -> None:
     photograph = tmp_path / "photo.png"
     found = []
     for content in (b"four", b"fives"):
@@ -199,7 +199,9 @@ def test_a_replaced_image_is_extracted_again(extraction: Extraction) -> None:
     assert_alike(found[0], found[2])
 
 
-def test_failures_within_the_allowed_share_are_recorded_and_the_rest_is_there(extraction: Extraction) -> None:
+def test_failures_within_the_allowed_share_are_recorded_and_the_others_are_extracted(
+    extraction: Extraction,
+) -> None:
     extraction.paths()["photo1"].write_text("no image")
     extraction.paths()["photo4"].unlink()
     output = extraction.run(failures_allowed=2)
@@ -240,7 +242,7 @@ def test_a_longer_list_of_images_keeps_what_is_done(
 
 
 def test_only_what_a_finished_store_lacks_is_extracted(extraction: Extraction, tmp_path: Path) -> None:
-    """Ten images more, some fewer, one replaced; other settings or code begin from nothing."""
+    """Ten more images, some fewer, one replaced; other settings or code start from nothing."""
     every = [*IMAGES, *(f"more{number}" for number in range(10))]
     paths = extraction.paths(every)
     for number in range(10):
@@ -275,7 +277,7 @@ def test_only_what_a_finished_store_lacks_is_extracted(extraction: Extraction, t
     assert passes(every, "out.h5") == 17
 
 
-def test_what_lacks_here_and_there_fills_batches_of_its_own(extraction: Extraction) -> None:
+def test_single_missing_images_form_separate_batches(extraction: Extraction) -> None:
     seen: list[int] = []
     backbone = extraction.load(batch=3)
     some = extraction.run("some.h5", ["photo1", "photo3", "photo4", "photo6"], backbone=backbone)
@@ -325,7 +327,7 @@ def test_shards_share_the_images_evenly(count: int, shards: int) -> None:
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
-def test_the_log_says_what_the_time_was_spent_on(
+def test_the_log_shows_how_the_time_was_spent(
     extraction: Extraction, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)

@@ -1,4 +1,4 @@
-"""What the papers say, written down once more, against the configuration and the transcribed tables.
+"""Facts from the papers, written down independently, against the configuration and the transcribed tables.
 
 MULE: Kim et al., AAAI 2020; "Supp." is its supplement. Lessons: Kádár et al., CoNLL 2018. Where a paper
 leaves something open, docs/mule.md says why a value is as it is, and the comment here is "decided".
@@ -25,7 +25,7 @@ PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
 
 NC, LC, LP = "neighborhood", "classifier", "pretraining"
 PARTS: dict[str, set[str]] = {
-    "embn": set(),  # MULE, "Model Architecture": the multimodal network of Figure 2 alone
+    "embn": set(),  # MULE, "Model Architecture": only the multimodal network of Figure 2
     "embn-equal-steps": set(),  # table equal-steps, which is not the paper's
     "parallel-embn": set(),
     "parallel-embn-2": set(),
@@ -95,12 +95,12 @@ def paper() -> Configuration:
 def settings_of(
     paper: Configuration, name: str, dataset: str = "multi30k"
 ) -> TrainSettings | LessonsSettings:
-    """Settings of an experiment; of one that has a model a language, the English one."""
+    """Settings of an experiment; if it has one model per language, of the English one."""
     return configuration.experiment_settings(paper, dataset, f"{name}-en" if name in MONOLINGUAL else name, 0)
 
 
 def test_there_are_no_other_experiments(paper: Configuration) -> None:
-    """But for those of Lessons, which select captions (test_lessons_facts.py), and of SMALR."""
+    """Except those of *Lessons*, which select captions (test_lessons_facts.py), and of SMALR."""
     elsewhere = {name for name, made in paper.experiments.items() if made.selection} | {
         row.experiment for table in ("smalr/table1", "smalr/table2") for row in paper.tables[table].rows
     }
@@ -111,7 +111,7 @@ def test_there_are_no_other_experiments(paper: Configuration) -> None:
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_an_experiment_has_the_parts_that_its_name_says(paper: Configuration, name: str) -> None:
+def test_an_experiment_has_the_parts_in_its_name(paper: Configuration, name: str) -> None:
     found = settings_of(paper, name)
     assert {part for part in (NC, LC) if getattr(found, part)} == PARTS[name] - {LP}
     assert bool(paper.experiments[name].pretraining) == (LP in PARTS[name])
@@ -161,7 +161,7 @@ def test_earlier_systems_are_as_published(paper: Configuration, name: str) -> No
     assert found.features.backbone == "vgg19.tv_in1k"
 
 
-def test_no_other_experiment_is_of_the_earlier_systems(paper: Configuration) -> None:
+def test_no_other_experiment_belongs_to_the_earlier_systems(paper: Configuration) -> None:
     for name in set(PARTS) - set(RANKING):
         found = settings_of(paper, name)
         assert found.ranking is None
@@ -263,7 +263,7 @@ def test_data_sets_of_the_papers(paper: Configuration) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(PARTS) - MONOLINGUAL))
-def test_groups_are_of_the_setting_with_human_captions(paper: Configuration, name: str) -> None:
+def test_groups_belong_to_the_setting_with_human_captions(paper: Configuration, name: str) -> None:
     groups = [["en"], ["en", "ja"], ["en", "zh"]] if CAPTIONS.get(name, "human") == "human" else []
     assert settings_of(paper, name, "mscoco").groups == groups
 
@@ -272,7 +272,7 @@ def test_groups_are_of_the_setting_with_human_captions(paper: Configuration, nam
 
 
 def named_by(row: Row) -> dict[str, object]:
-    """What a row of MULE's tables says of its model, read from the words the paper prints."""
+    """What a row of MULE's tables says about its model, read from the words that the paper prints."""
     method, group, data = row.method, row.group or "", row.training_data or ""
     full, words = "Full" in method, method.replace("+", " ").replace("(", " ").split()
     translated = row.queries == "translated"
@@ -295,7 +295,7 @@ MULE_TABLES = [f"table{number}" for number in (2, 3, 4, 6, 7, 8, 9, 10, 11)]
 
 
 @pytest.mark.parametrize("table", MULE_TABLES)
-def test_a_row_shows_the_experiment_that_its_words_say(paper: Configuration, table: str) -> None:
+def test_a_row_shows_the_experiment_that_its_words_describe(paper: Configuration, table: str) -> None:
     for row in paper.tables[table].rows:
         name = row.experiment.removesuffix("-en")
         made = paper.experiments[name]
@@ -361,7 +361,7 @@ def test_rows_of_earlier_systems(paper: Configuration) -> None:
     }
 
 
-# Sections of rows of Lessons that are the published code's ways, of which the paper prints nothing.
+# Sections of rows of *Lessons* that follow the published code, for which the paper prints nothing.
 OF_THE_CODE = ("as published code", "alone")
 
 COLUMNS = {
@@ -400,7 +400,7 @@ def test_a_table_has_a_cell_for_each_number_that_the_paper_prints(paper: Configu
     number, of = table.rpartition("table")[2], "lessons" if "lessons" in table else "mule"
     printed = pd.read_csv(PAPERS, dtype=str, keep_default_na=False)
     printed = printed[(printed["paper"] == of) & (printed["table"] == number)]
-    single = {"mR"}  # which is shown beside single recalls, also where the paper has none
+    single = {"mR"}  # which is shown next to single recalls, even if the paper has none
     assert set(printed_metrics(paper.tables[table])) - single == set(printed["metric"]) - single
     heads = ["row", "section", "group", "method", "training_data", "single_model", "dataset", "language"]
     expected = {tuple(row) for row in printed[heads].itertuples(index=False)}
@@ -434,11 +434,11 @@ SLIPS = {
 
 
 def test_no_digit_of_the_transcription_has_changed() -> None:
-    """Another transcription of a table needs this digest anew, and a look at the paper."""
+    """Whoever transcribes a table again must look at the paper and replace this digest."""
     assert hashlib.sha256(PAPERS.read_bytes()).hexdigest() == DIGEST
 
 
-def test_mean_recall_is_the_mean_of_the_six_recalls_but_for_the_papers_slips() -> None:
+def test_mean_recall_is_the_mean_of_the_six_recalls_except_for_the_papers_slips() -> None:
     """MULE, "Metrics". Rounding to 0.1 explains 0.1: half of the mR's last digit, and as much of the mean."""
     printed = pd.read_csv(PAPERS, dtype=str, keep_default_na=False).query("paper == 'mule'")
     groups, slips = 0, {}

@@ -1,4 +1,4 @@
-"""Images that failed leave training and evaluation with their captions, and that is said."""
+"""Images that failed leave training and evaluation with their captions, which is logged."""
 
 from pathlib import Path
 

@@ -15,7 +15,7 @@ from pipeline.images.settings import (
 )
 from pipeline.images.store import DONE, FAILED, PENDING, failed_images, read_features, write_features
 
-FEATURES = np.arange(12, dtype=np.float32).reshape(3, 4) / 3  # no number that fewer digits have
+FEATURES = np.arange(12, dtype=np.float32).reshape(3, 4) / 3  # numbers that need all digits of float32
 ATTRIBUTES = {"backbone": "resnet50", "crops": 10, "mean": [0.5, 0.5, 0.25]}
 
 
@@ -26,13 +26,13 @@ def store(tmp_path: Path) -> Path:
     return path
 
 
-def test_rows_come_in_the_order_asked_for(store: Path) -> None:
+def test_rows_are_in_the_requested_order(store: Path) -> None:
     found = read_features(store, ["ü", "a", "ü"], ATTRIBUTES)
     assert found.dtype == np.float32
     assert np.array_equal(found, FEATURES[[2, 0, 2]])
 
 
-def test_every_other_attribute_is_named(store: Path) -> None:
+def test_every_differing_attribute_is_named(store: Path) -> None:
     expected = {"backbone": "vgg19", "crops": 10, "mean": [0.5, 0.5, 0.5], "resize": 512}
     with pytest.raises(InputError) as caught:
         read_features(store, ["a"], expected)
@@ -92,7 +92,7 @@ def test_imported_features_are_read_back_with_their_origin(store: Path, tmp_path
         assert len(file.attrs["imported_sha256"]) == 64
 
 
-def test_features_that_name_no_backbone_are_taken_with_a_warning(
+def test_features_without_a_backbone_are_accepted_with_a_warning(
     store: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with h5py.File(store, "r+") as file:
@@ -177,7 +177,7 @@ def test_settings_list_every_mistake() -> None:
         (json.dumps({**GOOD, "crop": 65}), "cannot be used:"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(text: str, message: str) -> None:
+def test_contradictory_settings_are_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         ExtractionSettings.parse(text)
 
@@ -188,6 +188,6 @@ def test_import_settings_may_be_open_but_not_unknown() -> None:
         ImportSettings.parse('{"resize": 256}')
 
 
-def test_what_is_expected_of_a_store_leaves_speed_and_open_settings_out() -> None:
+def test_expected_attributes_omit_speed_and_open_settings() -> None:
     expected = expected_attributes({**GOOD, "precision": "auto", "mean": None})
     assert expected == {**GOOD, "weights": "w.pth"}

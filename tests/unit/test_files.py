@@ -1,4 +1,4 @@
-"""Files that are whole or not there, and errors of the disk that name them."""
+"""Files that are complete or absent, and disk errors that name them."""
 
 import errno
 import os
@@ -24,7 +24,7 @@ def write(path: Path, text: str) -> None:
         temporary.write_text(text)
 
 
-def test_what_killed_writers_of_a_file_left_goes_once_it_is_old(tmp_path: Path) -> None:
+def test_old_temporary_files_of_killed_writers_are_removed(tmp_path: Path) -> None:
     old, young, other = (tmp_path / f".{name}.part" for name in ("a.csv.17", "a.csv.18", "b.csv.17"))
     for path in (old, young, other):
         path.write_text("half")
@@ -49,7 +49,7 @@ def test_an_error_of_the_disk_names_the_file_that_was_to_be_written(tmp_path: Pa
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_disks_reason_stands_before_what_torch_makes_of_it(tmp_path: Path) -> None:
+def test_the_disks_reason_replaces_torchs_message(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space left") as full, name_in_errors(tmp_path / "a.pt"):
         try:
             raise OSError(errno.ENOSPC, "No space left on device")
@@ -72,7 +72,7 @@ def test_other_errors_stay_what_they_are(tmp_path: Path) -> None:
     assert disk_message(missing.value) == ""
 
 
-def test_room_is_looked_for_before_long_work(tmp_path: Path) -> None:
+def test_disk_space_is_checked_before_long_work(tmp_path: Path) -> None:
     check_disk_space(tmp_path / "new" / "a.h5", 1)
     with pytest.raises(InputError, match=r"a\.h5: 1(,000){6} bytes are needed, [\d,]+ are free"):
         check_disk_space(tmp_path / "a.h5", 1_000_000_000_000_000_000)
@@ -129,7 +129,7 @@ def without_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("without_attributes")
-def test_without_attributes_a_digest_beside_a_file_tells_of_its_damage(tmp_path: Path) -> None:
+def test_without_attributes_a_digest_next_to_a_file_reveals_damage(tmp_path: Path) -> None:
     path, link = tmp_path / "a.csv", tmp_path / "folder" / "b.csv"
     write(path, "image")
     link_or_copy(path, link)
@@ -145,7 +145,7 @@ def test_without_attributes_a_digest_beside_a_file_tells_of_its_damage(tmp_path:
 
 
 @pytest.mark.usefixtures("without_attributes")
-def test_without_attributes_a_file_in_anothers_place_is_believed(tmp_path: Path) -> None:
+def test_without_attributes_a_file_that_replaces_another_is_accepted(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     write(path, "image")
     (tmp_path / "mine.csv").write_text("another")
@@ -161,7 +161,7 @@ def test_without_attributes_a_file_in_anothers_place_is_believed(tmp_path: Path)
 
 @pytest.mark.usefixtures("without_attributes")
 @pytest.mark.parametrize("noted", ["", "abc", "0" * 64, f"{'0' * 64} none"])
-def test_without_attributes_a_half_written_digest_is_none(tmp_path: Path, noted: str) -> None:
+def test_without_attributes_a_half_written_digest_is_ignored(tmp_path: Path, noted: str) -> None:
     write(tmp_path / "a.csv", "image")
     (tmp_path / ".a.csv.sha256").write_text(noted)
     assert verify_digest(tmp_path / "a.csv")

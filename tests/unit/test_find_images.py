@@ -1,4 +1,4 @@
-"""Each image of a caption table has exactly one file, or it is said which have not."""
+"""Each image of a caption table has exactly one file, or the others are listed."""
 
 import csv
 from pathlib import Path
@@ -67,7 +67,7 @@ def test_a_file_in_both_folders_is_ambiguous(tmp_path: Path) -> None:
         write_image_list([tmp_path / "train", tmp_path / "val"], ["1"], "", tmp_path / "images.csv")
 
 
-def test_folders_that_are_not_there_are_all_named(tmp_path: Path) -> None:
+def test_all_missing_folders_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"(?s)Ask\.\n.*one: not a folder\n.*two: not a folder"):
         write_image_list([tmp_path / "one", tmp_path / "two"], ["1"], "Ask.", tmp_path / "images.csv")
 
@@ -75,7 +75,7 @@ def test_folders_that_are_not_there_are_all_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "image,file\n1,a.jpg\n", "image,path\n1\n", "image,path\n1,a\n1,b\n", "image,path\n"]
 )
-def test_another_table_is_no_list_of_images(tmp_path: Path, text: str) -> None:
+def test_another_table_is_not_accepted_as_a_list_of_images(tmp_path: Path, text: str) -> None:
     (tmp_path / "images.csv").write_text(text)
     with pytest.raises(InputError, match=r"images\.csv: "):
         read_image_list(tmp_path / "images.csv")

@@ -25,7 +25,7 @@ def _text(kind: str) -> Path:
 
 @pytest.fixture
 def sources(tmp_path: Path) -> Path:
-    """Captions stand in the order of their numbers, as in zhc; image 44 is in no official list."""
+    """Captions are in the order of their numbers, as in zhc; image 44 is in no official list."""
     (tmp_path / FOLDER).mkdir(parents=True)
     (tmp_path / JAPANESE).parent.mkdir(parents=True)
     for split, images in SPLIT.items():
@@ -79,7 +79,7 @@ def test_captions_of_the_official_lists(sources: Path) -> None:
     }
 
 
-def test_translations_are_not_taken_for_chinese_captions(sources: Path) -> None:
+def test_translations_are_not_mistaken_for_chinese_captions(sources: Path) -> None:
     table = caption_table(flickr8kcn_captions(sources, "zh", split_of(sources)))
     assert len(table) == 50
     chinese = select(table, ["human"])

@@ -1,4 +1,4 @@
-"""Files that libraries write, on a disk that fills up anywhere in them: an error, never a crash.
+"""Files that libraries write to a disk that fills up at any point: an error, never a crash.
 
 Each write runs in a fork with a limit of its file's size. HDF5 is closed at its end as C's `exit` does, which
 is where it used to crash.
@@ -38,7 +38,7 @@ HDF5 = ctypes.CDLL(LIBRARY)
 
 
 def exit_code(work: Callable[[], None], limit: int | None) -> int:
-    """Exit status of a fork that may write files of so many bytes; negative for a signal."""
+    """Exit status of a fork whose files have a maximum size in bytes; negative for a signal."""
     if not (child := os.fork()):
         status = PASSED_BY
         faulthandler.disable()  # pytest's
@@ -107,7 +107,7 @@ def test_hdf5_on_a_disk_that_fills_up_anywhere(name: str, tmp_path: Path) -> Non
 
 
 def test_without_the_file_object_hdf5_does_crash(tmp_path: Path) -> None:
-    """What the tests above are worth: the harness notices a crash."""
+    """This shows that the tests above would notice a crash."""
 
     def write() -> None:
         with h5py.File(tmp_path / "f.h5", "w") as file:
@@ -116,7 +116,7 @@ def test_without_the_file_object_hdf5_does_crash(tmp_path: Path) -> None:
     assert min(exit_code(write, limit) for limit in (5000, 9000, 12000)) < 0
 
 
-def test_a_file_that_is_changed_keeps_what_was_handed_over(tmp_path: Path) -> None:
+def test_a_changed_file_keeps_what_was_flushed(tmp_path: Path) -> None:
     path = tmp_path / "f.h5"
     WRITERS["f.h5"](path)
     before = path.stat().st_size
@@ -134,7 +134,7 @@ def test_a_file_that_is_changed_keeps_what_was_handed_over(tmp_path: Path) -> No
 
 
 def test_hdf5_reads_back_what_the_disk_did_not_take(tmp_path: Path) -> None:
-    """Between the failure and its message HDF5 goes on as if nothing had happened."""
+    """Between the failure and its message, HDF5 continues as if nothing had happened."""
 
     def write() -> None:
         with create_hdf5(tmp_path / "f.h5") as file:

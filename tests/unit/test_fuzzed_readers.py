@@ -1,7 +1,7 @@
-"""Readers of files and answers that anybody may have made: read rightly, or refused by a sentence.
+"""Readers of files and answers from anywhere: input is read correctly, or refused with a message.
 
 Inputs are whole files with some bytes changed, cut or put in, and bytes drawn at random: 40 for each reader,
-or as many as FUZZED_INPUTS says. A reader may take no more than MEMORY beside what Python has loaded.
+or as many as FUZZED_INPUTS says. A reader may use no more than MEMORY in addition to what Python has loaded.
 """
 
 import contextlib
@@ -51,7 +51,7 @@ WORDS = WordSettings(vectors="file", dimension=3)
 
 @pytest.fixture(autouse=True)
 def bounded_memory() -> Iterator[None]:
-    """What takes more raises a MemoryError, which no reader may end in."""
+    """Limit memory, so that more raises a MemoryError, with which no reader may end."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, before[1]))
@@ -234,7 +234,7 @@ def test_a_reader_reads_or_refuses(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_whole_file_is_read(name: str, tmp_path: Path) -> None:
+def test_an_unchanged_file_is_read(name: str, tmp_path: Path) -> None:
     make, read, file = READERS[name]
     (tmp_path / file).write_bytes(make())
     read(tmp_path / file)
@@ -256,7 +256,7 @@ JSON = st.recursive(
 
 @contextlib.contextmanager
 def answering(body: bytes, status: int, retry: str) -> Iterator[None]:
-    """Every request gets this answer."""
+    """Give every request this answer."""
 
     def send(adapter: Any, request: requests.PreparedRequest, **options: Any) -> requests.Response:
         response = requests.Response()

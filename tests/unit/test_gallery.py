@@ -43,7 +43,7 @@ SIMILARITY = {
     "en": {
         "e1": [0.6, 0.7, 0.1, 0.9],  # of a: b is nearer; so is d, which English does not caption
         "e2": [0.5, 0.1, 0.2, 0.0],
-        "e3": [0.3, 0.4, 0.2, 0.8],  # of b: d alone is nearer
+        "e3": [0.3, 0.4, 0.2, 0.8],  # of b: only d is nearer
         "e4": [0.5, 0.1, 0.3, 0.2],  # of c: a is nearer
         "e5": [9.0, 9.0, 9.0, 9.0],
         "e6": [0.0, 0.0, 0.0, 0.0],
@@ -101,7 +101,7 @@ def sentences(rows: Sequence[tuple[str, str, str, str]]) -> pd.DataFrame:
 
 
 def saved_model(languages: list[str]) -> ModelRecord:
-    """What a model of some languages was saved with."""
+    """The record with which a model of some languages was saved."""
     settings = {
         "scale": "demo", "dataset": "d", "experiment": "e", "seed": 0, "languages": languages,
         "caption_origins": {}, "max_caption_length": 5, "features": {},
@@ -120,7 +120,7 @@ def saved_model(languages: list[str]) -> ModelRecord:
 
 
 class Project:
-    """The files that an evaluation reads, and the model in the place of a trained one."""
+    """The files that an evaluation reads, and a lookup in place of a trained model."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch):
         self.folder, self.monkeypatch = folder, monkeypatch
@@ -167,7 +167,7 @@ def test_candidates_are_the_images_captioned_in_the_language(project: Project) -
     assert (german["images"], german["sentences"]) == (2, 3)
     assert (english["images"], english["sentences"]) == (3, 4)
     assert german["mR"] == pytest.approx((100 / 2 + 100 / 3 + 4 * 100) / 6)
-    # Of three sentences one drawn is b's with 2/3 and d's with 1/3; of two images one is right with 1/2.
+    # One of three sentences at random is b's with 2/3, d's with 1/3; one of two images is right with 1/2.
     assert german["chance"]["i2s_R@1"] == pytest.approx(50)
     assert german["chance"]["s2i_R@1"] == 50
     assert german["chance"]["mR"] == pytest.approx((50 + 50 + 4 * 100) / 6)
@@ -182,7 +182,7 @@ def test_a_monolingual_and_a_multilingual_model_have_the_same_candidates(project
 
 
 def test_translated_queries_have_the_gallery_of_their_own_language(project: Project) -> None:
-    """g1 becomes e3 and g3 e1; g2 has no translation, and a no German caption whatever is given for it."""
+    """g1 becomes e3 and g3 becomes e1; g2 has no translation, and image a has no German caption."""
     translated = project.folder / "de-en.csv"
     rows = [
         ("b", "en", "e3", "de"),
@@ -208,7 +208,7 @@ def test_images_are_embedded_once_whatever_the_number_of_languages(project: Proj
 
 
 def test_validation_has_the_same_candidates(project: Project) -> None:
-    """With the test images to validate on, mR are those of the test, and not the 100 that was kept."""
+    """With the test images as validation split, mR are those of the test, not the stored 100."""
     for language in TEXT:
         path = project.folder / f"{language}.csv"
         table = pd.read_csv(path, keep_default_na=False).query("image != 'v'")

@@ -1,4 +1,4 @@
-"""Each job of a machine has a GPU of its own: real processes, no GPU needed."""
+"""Each job on a machine has its own GPU: real processes, no GPU needed."""
 
 import itertools
 import os
@@ -15,7 +15,7 @@ import pytest
 from pipeline.__main__ import main
 from pipeline.common.gpus import VISIBLE, take_gpu, visible_devices
 
-# Takes a slot, says which and when, holds it until its input ends or for some seconds, says when it lets go.
+# Takes a slot, prints which and when, holds it until its input ends or for some seconds, prints when it ends.
 JOB = """
 import logging, os, sys, time
 logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -84,7 +84,7 @@ def test_a_killed_job_frees_its_gpu_for_one_that_waits(jobs: ExitStack, names: l
     assert gpu_of(third) == names[1]
 
 
-def test_the_one_device_that_a_queue_names_is_not_waited_for(jobs: ExitStack, names: list[str]) -> None:
+def test_a_single_device_named_by_a_queue_is_not_waited_for(jobs: ExitStack, names: list[str]) -> None:
     both = [start(jobs, names[:1]) for _ in range(2)]
     assert [gpu_of(job) for job in both] == names[:1] * 2
 
@@ -104,9 +104,9 @@ def test_a_job_without_a_gpu_sees_none(
     [
         ("0", ["0"]),
         ("2, 0", ["2", "0"]),
-        ("0,-1,1", ["0"]),  # CUDA stops reading at the first that is no device
+        ("0,-1,1", ["0"]),  # CUDA stops reading at the first invalid device
         ("", []),
-        ("NoDevFiles", []),  # what Slurm says to a job without a GPU
+        ("NoDevFiles", []),  # Slurm's value for a job without a GPU
         ("GPU-8932f937,MIG-1/2/3", ["GPU-8932f937", "MIG-1/2/3"]),
     ],
 )
@@ -118,7 +118,7 @@ def test_devices_are_read_as_cuda_reads_them(
 
 
 @pytest.mark.parametrize(("script", "found"), [("echo 0; echo 1", ["0", "1"]), ("echo broken; exit 9", [])])
-def test_where_nothing_is_set_the_driver_is_asked(
+def test_if_nothing_is_set_the_driver_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, found: list[str]
 ) -> None:
     asked = tmp_path / "nvidia-smi"
@@ -130,10 +130,10 @@ def test_where_nothing_is_set_the_driver_is_asked(
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_a_full_gpu_is_one_line_that_says_what_to_lower(
+def test_a_full_gpu_gives_one_line_that_says_what_to_lower(
     known: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """PyTorch's own error, raised by hand: only a GPU runs out of a GPU's memory."""
+    """PyTorch's own error, raised by hand, because the test needs no GPU."""
     import torch
 
     from pipeline.images import find

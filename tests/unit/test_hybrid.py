@@ -1,4 +1,4 @@
-"""The hybrid embedding on numbers worked out by hand, and beside a plain reading of it."""
+"""The hybrid embedding on numbers worked out by hand, and against a plain reading."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from pipeline.words.corpus import Sentences
 from pipeline.words.vocabulary import Vocabulary
 
 # English: words 1 and 3 have own vectors (3 is the more frequent), 2 is entry 2, 4 is entry 1.
-# German: word 1 is entry 2, too; nobody has an own vector.
+# German: word 1 is entry 2, too; no word has its own vector.
 PLACES = {
     "en": WordRows(torch.tensor([0, 2, 0, 1, 0]), torch.tensor([0, 0, 2, 0, 1])),
     "de": WordRows(torch.tensor([0, 0]), torch.tensor([0, 2])),
@@ -32,7 +32,7 @@ ENTRIES = torch.tensor([[10.0, 0.0], [0.0, 20.0]]).double()
 
 
 def settings(masks: bool = False, vector: int = 1) -> EmbeddingSettings:
-    """Of a language's words two have vectors of their own, of one number unless told otherwise."""
+    """Settings: two words per language have their own vectors, of one number by default."""
     return EmbeddingSettings(
         languages=["en", "de"],
         model=UniversalModel(universal_dim=2),
@@ -42,7 +42,7 @@ def settings(masks: bool = False, vector: int = 1) -> EmbeddingSettings:
 
 
 def new_embedding(masks: bool = False) -> HybridEmbedding:
-    """The embedding before anything is copied into it; German's word has a row that no word reads."""
+    """The embedding before anything is copied into it; German has an unused row."""
     return HybridEmbedding(settings(masks), Sizes({"en": 5, "de": 2}, 300, shared=3))
 
 
@@ -57,7 +57,7 @@ def hybrid(masks: bool = False) -> HybridEmbedding:
     return made
 
 
-def test_frequent_words_pass_the_layer_and_others_are_entries() -> None:
+def test_frequent_words_pass_through_the_layer_and_others_are_entries() -> None:
     found = hybrid().words({"en": torch.tensor([0, 1, 2, 3, 4])})
     assert found.tolist() == [[[0, 0], [6.5, 9.5], [0, 20], [3.5, 4.5], [10, 0]]]
 
@@ -77,7 +77,7 @@ def test_mask_is_one_vector_for_all_languages() -> None:
     assert not hybrid().words({"en": torch.tensor([5])}).any()
 
 
-def test_mask_begins_with_numbers_between_minus_and_plus_a_tenth() -> None:
+def test_mask_is_initialised_between_minus_and_plus_a_tenth() -> None:
     torch.manual_seed(3)
     made = new_embedding(masks=True)
     made.copy_values(hybrid_values(OWN, PLACES, ENTRIES.float(), masks=True))
@@ -105,7 +105,7 @@ def test_words_are_read_sentence_by_sentence_and_each_is_computed_once() -> None
     assert words.sentences == {"en": 2, "de": 1}
 
 
-def test_only_words_that_are_there_have_a_gradient() -> None:
+def test_only_words_in_the_batch_have_a_gradient() -> None:
     made = hybrid(masks=True)
     words = read_words(made, {"en": Sentences(torch.tensor([[1, 2]]), torch.tensor([2]))})
     made.means(words).sum().backward()
@@ -131,7 +131,7 @@ def test_gradients_are_those_of_finite_differences() -> None:
     assert torch.autograd.gradcheck(read, begin)
 
 
-def test_own_vectors_are_held_near_their_begin_and_entries_are_not() -> None:
+def test_own_vectors_are_regularised_and_entries_are_not() -> None:
     made = hybrid()
     assert made.drift().item() == 0
     with torch.no_grad():
@@ -170,14 +170,14 @@ def vocabularies(**sizes: int) -> dict[str, Vocabulary]:
 
 
 def write_entries(folder: Path) -> Path:
-    """An assignment; in German, of a single word, that word has the vector of its own."""
+    """An assignment; German's only word has its own vector."""
     german = WordRows(torch.tensor([0, 1]), torch.tensor([0, 0]))
     write_assignment(ENTRIES.float(), {**PLACES, "de": german}, folder / "entries.pt")
     return folder / "entries.pt"
 
 
 @pytest.mark.parametrize("masking", [False, True])
-def test_it_begins_with_what_was_assigned_and_is_read_back(tmp_path: Path, masking: bool) -> None:
+def test_it_starts_from_the_assignment_and_is_read_back(tmp_path: Path, masking: bool) -> None:
     torch.manual_seed(0)
     words, chosen = vocabularies(en=5, de=2), settings(masking, vector=2)
     values = HybridEmbedding.values(chosen, words, write_entries(tmp_path))
@@ -196,7 +196,7 @@ def test_it_begins_with_what_was_assigned_and_is_read_back(tmp_path: Path, maski
     assert torch.equal(again.words({"en": ids}), made.words({"en": ids}))
 
 
-def test_other_vocabularies_and_damaged_files_are_told(tmp_path: Path) -> None:
+def test_other_vocabularies_and_damaged_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="run `assign`"):
         HybridEmbedding.values(settings(), vocabularies(en=5), None)
     path = write_entries(tmp_path)

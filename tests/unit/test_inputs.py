@@ -1,4 +1,4 @@
-"""Files that a stage is given: no pipes or devices, and the same ones from its beginning to its end."""
+"""Files that a stage reads: no pipes or devices, and unchanged from its beginning to its end."""
 
 import os
 import socket
@@ -37,7 +37,7 @@ def test_a_users_file_that_changes_while_it_is_read_leaves_no_output(change: obj
     assert [file.name for file in tmp_path.iterdir() if file.name.endswith(".part")] == []
 
 
-def test_a_change_after_the_last_output_is_told_too(tmp_path: Path) -> None:
+def test_a_change_after_the_last_output_is_reported_too(tmp_path: Path) -> None:
     path = tmp_path / "captions.csv"
     path.write_text("old")
     with pytest.raises(InputError, match="changed while it was read"), watch_inputs():
@@ -65,7 +65,7 @@ def test_a_folder_that_a_stage_reads_back_may_move_to_its_place(tmp_path: Path) 
 
 
 def test_what_may_change_is_not_watched(tmp_path: Path) -> None:
-    """A cache, what this project wrote and can tell by its digest, and files that nobody asked for."""
+    """A cache, files of this project, which have a digest, and files that are not arguments."""
     cache, own, other = (tmp_path / name for name in ("cache", "own", "other"))
     for path in (cache, own, other):
         path.write_text("old")

@@ -1,4 +1,4 @@
-"""Signals end a block at once or are noted for it; handlers are restored; what is ignored stays ignored."""
+"""Signals end a block at once or are collected; handlers are restored; ignored signals stay ignored."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from pipeline.common.signals import SIGNALS, Interrupted, collect_signals, raise
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_ends_the_block_at_once_and_says_which(number: int) -> None:
+def test_a_signal_ends_the_block_at_once_and_is_named(number: int) -> None:
     before = [signal.getsignal(each) for each in SIGNALS]
     with (
         pytest.raises(Interrupted, match=f"ended by {signal.Signals(number).name}") as end,
@@ -23,7 +23,7 @@ def test_a_signal_ends_the_block_at_once_and_says_which(number: int) -> None:
     assert [signal.getsignal(each) for each in SIGNALS] == before
 
 
-def test_a_noted_signal_ends_nothing() -> None:
+def test_a_collected_signal_ends_nothing() -> None:
     with collect_signals() as came:
         assert not came
         os.kill(os.getpid(), signal.SIGTERM)
@@ -31,7 +31,7 @@ def test_a_noted_signal_ends_nothing() -> None:
     assert came == [signal.SIGTERM, signal.SIGINT]
 
 
-def test_within_a_noting_block_another_may_be_ended_at_once() -> None:
+def test_within_a_collecting_block_another_may_be_ended_at_once() -> None:
     with collect_signals() as came:
         with pytest.raises(Interrupted), raise_on_signal():
             os.kill(os.getpid(), signal.SIGTERM)
@@ -51,7 +51,7 @@ def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_a_stage_that_is_ended_says_so_and_leaves_no_temporary_file(tmp_path: Path) -> None:
+def test_an_interrupted_stage_reports_it_and_leaves_no_temporary_file(tmp_path: Path) -> None:
     code = (
         "import signal, sys\n"
         "from pipeline import __main__\n"

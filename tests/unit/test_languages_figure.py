@@ -1,4 +1,4 @@
-"""*Lessons*, Figure 3: bars of the right height, in the right panel, from numbers given by hand."""
+"""*Lessons*, Figure 3: bars of the right height, in the right panel, from hand-written numbers."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -17,7 +17,7 @@ VALUES = {"Monolingual": 20.0, "Bilingual": 30.0, "Multilingual & more": 45.0}
 def comparison(folder: Path) -> Path:
     """German is 5 below English, image to text 10 above text to image.
 
-    Other recalls, and rows as published code, must not be drawn.
+    Other recalls, and rows that follow the published code, must not be drawn.
     """
     rows = [
         {
@@ -63,6 +63,6 @@ def test_each_bar_is_as_high_as_its_number(tmp_path: Path) -> None:
     assert text.index("text to image") < text.index("image to text")
 
 
-def test_a_missing_comparison_is_told(tmp_path: Path) -> None:
+def test_a_missing_comparison_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the comparison is not there"):
         draw_languages(tmp_path / "none.csv", tmp_path / "figure3.svg")

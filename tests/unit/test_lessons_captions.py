@@ -1,4 +1,4 @@
-"""Captions and words of *Lessons*: parts, draws, and the union's word table, by hand."""
+"""Captions and words of *Lessons*: parts, samples, and the joint word table, by hand."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -62,7 +62,7 @@ def test_images_outside_the_split_are_left_out(sources: Path) -> None:
     few = {image: "train" for image in MULTI30K_IMAGES["test"][:3]}
     part = published_part(sources, "comparable", "en", few)
     assert len(part) == 15
-    assert set(part["split"]) == {"train"}  # as the split has it, not as Multi30K's lists
+    assert set(part["split"]) == {"train"}  # by the split, not by Multi30K's lists
 
 
 def test_a_language_without_the_part_is_refused(sources: Path) -> None:
@@ -72,8 +72,8 @@ def test_a_language_without_the_part_is_refused(sources: Path) -> None:
         caption_part(sentences([("1", "train", "a dog")]), "translation", "en")
 
 
-def test_a_part_of_own_data_is_of_its_own_captions() -> None:
-    """Machine translations are no independent captions, and count for no vocabulary."""
+def test_a_part_of_own_data_has_only_its_own_captions() -> None:
+    """Machine translations are not independent captions, and count for no vocabulary."""
     own = sentences([("1", "train", "ein hund"), ("1", "train", "ein tier"), ("2", "train", "eine katze")])
     machine = own.assign(origin="google", source_language="en")
     unmarked = own.assign(origin="baidu")
@@ -93,7 +93,7 @@ def test_a_text_with_a_missing_line_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_demo_translates_the_first_english_caption(tmp_path: Path) -> None:
-    """Its translations are what the demo's own captions have in French, and one of the English ones."""
+    """Its translations are the demo's own French captions, and one of its English captions."""
     for language, each in (("en", 5), ("fr", 1)):
         write_demo_captions("multi30k", language, tmp_path / f"{language}.csv", 3, 27)
         own = pd.read_csv(tmp_path / f"{language}.csv", keep_default_na=False)
@@ -110,7 +110,7 @@ def test_the_demo_translates_into_german_too(tmp_path: Path) -> None:
 
 
 def five_each() -> pd.DataFrame:
-    """Five captions of each of sixty images, thirty to train on, which all say which they are."""
+    """Five captions of each of sixty images, thirty for training; each caption names its image and number."""
     splits = ["train"] * 30 + ["val"] * 20 + ["test"] * 10
     return sentences(
         [
@@ -121,7 +121,7 @@ def five_each() -> pd.DataFrame:
     )
 
 
-def test_one_caption_of_each_image_is_drawn_and_all_test_captions_stay() -> None:
+def test_one_caption_of_each_image_is_sampled_and_all_test_captions_stay() -> None:
     drawn = caption_sample(five_each(), 1, 0)
     counts = drawn.groupby(["split", "image"]).size().groupby("split").agg(["min", "max", "size"])
     assert counts.loc["train"].tolist() == [1, 1, 30]
@@ -130,13 +130,13 @@ def test_one_caption_of_each_image_is_drawn_and_all_test_captions_stay() -> None
     assert not drawn.duplicated("tokens").any()
 
 
-def test_as_many_captions_of_each_image_are_drawn_as_asked_for() -> None:
+def test_the_requested_number_of_captions_of_each_image_is_sampled() -> None:
     drawn = caption_sample(five_each(), 3, 0)
     assert drawn.groupby("split").size().to_dict() == {"train": 3 * 30, "val": 3 * 20, "test": 5 * 10}
     assert not drawn.duplicated("tokens").any()
 
 
-def test_every_caption_can_be_drawn_and_each_language_draws_for_itself() -> None:
+def test_every_caption_can_be_sampled_and_languages_are_sampled_independently() -> None:
     of_language = {
         language: caption_sample(five_each().assign(language=language), 1, 0) for language in ("en", "de")
     }
@@ -147,7 +147,7 @@ def test_every_caption_can_be_drawn_and_each_language_draws_for_itself() -> None
     assert list(caption_sample(five_each(), 1, 0)["tokens"]) == list(of_language["en"]["tokens"])
 
 
-def test_fewer_captions_than_asked_for_are_refused() -> None:
+def test_fewer_captions_than_requested_are_refused() -> None:
     table = five_each().drop(index=[0, 7])
     with pytest.raises(InputError, match="are to be sampled, but 2 images have fewer, first '00' with 4"):
         caption_sample(table, 5, 0)
@@ -156,7 +156,7 @@ def test_fewer_captions_than_asked_for_are_refused() -> None:
 SCENES = {f"{image:03d}": "train" for image in range(101)} | {"val": "val", "test": "test"}
 
 
-def test_halves_are_of_the_training_images_alone() -> None:
+def test_halves_have_only_training_images() -> None:
     drawn = halves(SCENES, 0)
     assert set(drawn) == {image for image, split in SCENES.items() if split == "train"}
     assert sorted(drawn.values()) == ["first"] * 50 + ["second"] * 51
@@ -164,7 +164,7 @@ def test_halves_are_of_the_training_images_alone() -> None:
     assert drawn != halves(SCENES, 1)
 
 
-def test_as_published_code_each_language_has_halves_of_its_own() -> None:
+def test_as_in_the_published_code_each_language_has_its_own_halves() -> None:
     """Two languages' first halves share some images but not all, and so do a first and a second half."""
     english, german = (halves(SCENES, 0, language) for language in ("en", "de"))
     alike = sum(english[image] == german[image] for image in english)
@@ -177,7 +177,7 @@ def test_a_half_of_one_image_is_refused() -> None:
 
 
 def test_a_word_counts_where_one_language_has_it_often_enough() -> None:
-    """`dog` is English often enough; `a` only in both languages together; `in` in both; each stands once."""
+    """`dog` is frequent enough in English, `in` in both, `a` only in both together; each is listed once."""
     tokens = {"en": ["a dog in", "a dog in"], "de": ["a in ein", "in ein ein"]}
     assert union_of_words(tokens, 2) == ["a", "dog", "ein", "in"]
     assert union_of_words({"en": ["a b"], "de": ["a b b"]}, 2) == ["b"]
@@ -236,15 +236,15 @@ def test_words_that_are_rare_in_every_language_are_unknown(write_captions: Path)
     ]
 
 
-def test_captions_that_people_translated_stand_beside_those_written_anew(write_captions: Path) -> None:
-    """Where a language has both, MULE leaves the translations out; a selection names what it reads."""
+def test_human_translations_are_used_next_to_independent_captions(write_captions: Path) -> None:
+    """If a language has both, MULE leaves the translations out; a selection names what it reads."""
     write_selection(selected_captions(write_captions), 2, 6, write_captions)
     own = original_sentences([write_captions / "de.csv"], ["de"], {})["de"]
     assert own["split"].value_counts().to_dict() == {"train": 4, "val": 2, "test": 1}
 
 
 def test_halves_and_the_captions_of_all_images_to_pair(tmp_path: Path) -> None:
-    """Images 1 and 2 make the first half, 3 and 4 the second; `cat` stands in the second alone."""
+    """Images 1 and 2 are the first half, 3 and 4 the second; `cat` occurs only in the second."""
     said = {"1": ["dog"], "2": ["dog", "dog dog"], "3": ["cat"], "4": ["dog"]}
     rows = [(image, "train", tokens) for image, texts in said.items() for tokens in texts]
     rows += [("5", "val", "cat"), ("6", "test", "dog")]

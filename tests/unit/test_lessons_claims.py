@@ -1,4 +1,4 @@
-"""Claims of *Lessons*: all of them there, and judged on the numbers that the paper itself prints."""
+"""Claims of *Lessons*: all are listed, and judged by the numbers that the paper prints."""
 
 from typing import Any
 
@@ -14,16 +14,16 @@ from pipeline.tables.statistics import RECALLS
 CLAIMS = ROOT / "config/claims/lessons.yaml"
 
 
-def test_every_claim_of_the_paper_is_there_once_and_again_as_code() -> None:
-    """Again are those that compare pairs, halves, monolingual models or models of one caption an image."""
+def test_every_claim_of_the_paper_is_listed_once_and_some_again_as_code() -> None:
+    """Listed again are claims on pairs, halves, monolingual models or models of one caption per image."""
     named = [claim["id"] for claim in read_claims(CLAIMS)]
     assert [name for name in named if not name.endswith("-as-code")] == [f"L{n:02d}" for n in range(1, 37)]
     again = {2, 3, 4, 5, *range(11, 23), *range(24, 33), 35, 36}
     assert {int(name[1:3]) for name in named if name.endswith("-as-code")} == again
 
 
-def test_a_claim_as_code_compares_the_same_rows_as_code() -> None:
-    """But for the models that the code makes as the text says, and those of Gella et al."""
+def test_a_claim_as_code_compares_the_same_rows_in_their_version_as_code() -> None:
+    """Except for models that the code trains as the text says, and those of Gella et al."""
     alike = {"bilingual", "bi-translation", "multi-translation", "multilingual"}
     alike |= {"vse", "pivot-sym", "parallel-sym", "order", "pivot-asym", "parallel-asym"}
     claims = {claim["id"]: claim for claim in read_claims(CLAIMS)}
@@ -46,12 +46,12 @@ def test_a_claim_as_code_compares_the_same_rows_as_code() -> None:
 
 
 def of_text() -> dict[str, dict[str, Any]]:
-    """The claims but for those as code, by id."""
+    """The claims except those `-as-code`, by id."""
     claims = {claim["id"]: claim for claim in read_claims(CLAIMS)}
     return {name: claim for name, claim in claims.items() if not name.endswith("-as-code")}
 
 
-def test_a_claim_makes_as_many_comparisons_as_it_speaks_of() -> None:
+def test_a_claim_makes_as_many_comparisons_as_its_text() -> None:
     """Rows, languages and recalls: Tables 2 and 3 have six recalls, 4 and 5 two, 6 and 7 one."""
     found = {name: len(list(comparisons(claim))) for name, claim in of_text().items() if "compare" in claim}
     assert found == {
@@ -68,7 +68,7 @@ def test_a_claim_makes_as_many_comparisons_as_it_speaks_of() -> None:
     }  # fmt: skip
 
 
-def test_what_is_asked_of_a_difference_is_what_the_text_says() -> None:
+def test_the_required_difference_follows_the_words_of_the_text() -> None:
     """`clearly`, `substantially`: significant. No difference is one point, in four languages two: decided."""
     strict = {name: claim["claim"] for name, claim in of_text().items() if claim.get("significant")}
     assert set(strict) == {"L10", "L11"}
@@ -93,7 +93,7 @@ def test_what_is_asked_of_a_difference_is_what_the_text_says() -> None:
         ], claim["id"]
 
 
-def test_the_gains_that_are_shown_are_those_of_the_text() -> None:
+def test_the_paper_gains_shown_are_those_of_the_text() -> None:
     """Section 6.2, which Table 7 contradicts: French 47.0 to 56.3 is 9.3, not 8.8."""
     gains = {
         "L28": dict.fromkeys(("en", "de", "fr", "cs"), 11),
@@ -126,7 +126,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
 
 
 @pytest.mark.extended
-def test_the_papers_own_numbers_contradict_the_claims_that_they_are_known_to(verdicts: pd.DataFrame) -> None:
+def test_the_papers_own_numbers_contradict_these_claims(verdicts: pd.DataFrame) -> None:
     """Read by hand against the printed tables; every other claim about its recalls holds."""
     text = verdicts[~verdicts.index.str.endswith("-as-code")]
     tested = text[text["verdict"].isin(["holds", "does not hold"])]
@@ -141,7 +141,7 @@ def test_the_papers_own_numbers_contradict_the_claims_that_they_are_known_to(ver
 
 
 @pytest.mark.extended
-def test_the_paper_prints_nothing_of_its_codes_rows(verdicts: pd.DataFrame) -> None:
+def test_the_paper_prints_nothing_for_rows_as_code(verdicts: pd.DataFrame) -> None:
     of_code = verdicts[verdicts.index.str.endswith("-as-code")]
     assert set(of_code["verdict"]) == {"not testable"}
     assert of_code["reason"].str.contains("-as-code.* is in none of the tables").all()

@@ -1,4 +1,4 @@
-"""The configuration of *Lessons* beside the paper: what each row reads, and how it is trained."""
+"""The configuration of *Lessons* against the paper: what each row reads, and how it is trained."""
 
 from itertools import combinations
 from pathlib import Path
@@ -15,8 +15,8 @@ from pipeline.tables.settings import Row
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "config"
 
-# What is read of each language: a caption an image of the translation part, all five of the comparable part,
-# one of those drawn, all five on one or the other half of the images, or both parts.
+# What is read of each language: one caption per image of the translation part, all five of the comparable
+# part, a sample of one of the five, all five on one or the other half of the images, or both parts.
 TRANSLATION, COMPARABLE, DRAWN, FIRST, SECOND, BOTH = (
     "translation",
     "comparable",
@@ -26,7 +26,7 @@ TRANSLATION, COMPARABLE, DRAWN, FIRST, SECOND, BOTH = (
     "both",
 )
 EN_DE, ALL = ("en", "de"), ("en", "de", "fr", "cs")
-TRANSLATED = dict.fromkeys(("fr", "cs"), TRANSLATION)  # of which there is no more
+TRANSLATED = dict.fromkeys(("fr", "cs"), TRANSLATION)  # these have no other part
 
 # (table, method, group): what is read, c2c, and whether the model has one language (M), all of what is read
 # (J), or all and stops on its column's (S). Sections 5 and 6 of the paper.
@@ -64,7 +64,7 @@ ROWS |= {("3", *key[1:]): row for key, row in ROWS.items() if key[0] == "2"}
 NUMBERED = ("2", "3", "4", "5", "6", "7")
 TABLES = {name: f"lessons/table{name}" for name in NUMBERED} | {"figure3": "lessons/figure3"}
 
-# The public code trains "+ Comparable" on the comparable part in the place of the translations.
+# The public code trains "+ Comparable" on the comparable part instead of the translations.
 INSTEAD = dict.fromkeys(EN_DE, COMPARABLE) | TRANSLATED
 ROWS_AS_CODE = {
     ("7", "+ Comparable", "Multilingual"): (INSTEAD, False, "S"),
@@ -122,14 +122,14 @@ def tasks(paper: Configuration, name: str) -> dict[str, Any]:
     return paper.blocks_of(name, paper.experiments[name]).lessons.model_dump()
 
 
-def test_rows_of_the_text_have_none_of_the_codes_ways(paper: Configuration) -> None:
+def test_rows_of_the_text_have_no_quirk_of_the_code(paper: Configuration) -> None:
     for _, row in rows(paper):
         if not row.section:
             assert tasks(paper, row.experiment).items() >= (RIGHT | IN_TEXT).items(), row
 
 
-def test_rows_as_published_code_have_every_way_that_concerns_them(paper: Configuration) -> None:
-    """Lengths where there are pairs; halves, and their pairs; the learning rate of models of one language.
+def test_rows_as_published_code_have_every_quirk_that_concerns_them(paper: Configuration) -> None:
+    """Lengths if there are pairs; halves and their pairs; the learning rate of models of one language.
 
     With one caption of each image drawn, English and German are validated by fives, and pairs are of another
     draw. The code names the translations en1 and de1, which it validates as French and Czech: by ones.
@@ -154,7 +154,7 @@ def test_rows_as_published_code_have_every_way_that_concerns_them(paper: Configu
         ), (table, row)
 
 
-def test_the_46_possible_caption_pairs_are_those_of_the_public_code(paper: Configuration) -> None:
+def test_46_possible_caption_pairs_follow_from_the_public_code(paper: Configuration) -> None:
     """Section 6.2: "46 possible caption pairs" of an image; with the translations too they would be 61."""
     pairs = {}
     for row in paper.tables["lessons/table7"].rows:
@@ -164,7 +164,7 @@ def test_the_46_possible_caption_pairs_are_those_of_the_public_code(paper: Confi
     assert pairs == {None: 61, "as published code": 46}
 
 
-def test_some_rows_of_table_5_have_one_way_of_the_code_alone(paper: Configuration) -> None:
+def test_some_rows_of_table_5_have_only_one_quirk_of_the_code(paper: Configuration) -> None:
     found = {
         row.section: {key for key, value in (RIGHT | IN_TEXT).items() if ways[key] != value}
         for _, row in rows(paper)
@@ -180,7 +180,7 @@ def test_some_rows_of_table_5_have_one_way_of_the_code_alone(paper: Configuratio
 EXPERIMENTS = 38
 
 
-def test_as_many_experiments_are_looked_at_as_there_are(paper: Configuration) -> None:
+def test_every_experiment_is_checked_here(paper: Configuration) -> None:
     assert len({made.experiment for _, made in rows(paper)}) == EXPERIMENTS
 
 
@@ -212,7 +212,7 @@ def test_the_papers_sizes_rates_and_patience(paper: Configuration, row: int) -> 
     assert tasks(paper, name)["min_count"] == 4
 
 
-def test_columns_and_recalls_are_the_papers() -> None:
+def test_columns_and_recalls_are_those_of_the_paper() -> None:
     """As pipeline/tables/papers.csv has them."""
     printed = pd.read_csv(ROOT / "pipeline/tables/papers.csv", dtype=str, keep_default_na=False)
     paper = configuration.load({"scale": "paper"}, CONFIG)
@@ -250,7 +250,7 @@ def test_keys_that_contradict_a_selection_are_refused(said: str) -> None:
 
 
 def test_the_learning_rate_of_multilingual_models_is_never_divided() -> None:
-    """Also where the key is set for all experiments."""
+    """Not even if the key is set for all experiments."""
     loaded = configuration.load({"scale": "demo", "lessons": {"divide_learning_rate_every": 3}}, CONFIG)
     divided = {
         name: settings.lessons.divide_learning_rate_every

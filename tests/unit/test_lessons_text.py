@@ -82,11 +82,11 @@ def test_one_independent_caption_of_each_image() -> None:
     assert pairs([*drawn.values(), part("translation", "fr"), part("translation", "cs")]) == 6 * 29_000
 
 
-def test_another_draw_or_half_has_nearly_the_same_words() -> None:
-    """The public code counts words in another draw, or half, than it trains on: a little more is UNK.
+def test_another_sample_or_half_has_nearly_the_same_words() -> None:
+    """The public code counts words in another sample, or half, than it trains on: slightly more are UNK.
 
     Of the running words 4.2 instead of 3.8% with one caption of each image, 2.5 instead of 2.3% with halves.
-    Four in five images have another caption in another draw.
+    Four in five images have another caption in another sample.
     """
 
     def unknown(tables: list[pd.DataFrame], counted: list[pd.DataFrame]) -> float:
@@ -109,7 +109,7 @@ def test_another_draw_or_half_has_nearly_the_same_words() -> None:
     assert [unknown(halved[0], counted) for counted in halved] == [2.3, 2.5]
 
 
-def test_the_halves_of_the_text_are_the_same_images_or_others() -> None:
+def test_the_halves_of_the_text_have_equal_or_disjoint_images() -> None:
     """Section 5.3: 72.5K captions over 14.5K images; overlap 145K over 14.5K, disjoint 145K over 29K."""
     first, second = (
         {image for image, half in halves(split(), 0).items() if half == name} for name in ("first", "second")
@@ -129,8 +129,8 @@ def test_the_halves_of_the_text_are_the_same_images_or_others() -> None:
     assert pairs([of["en", "first"], of["de", "second"]]) == 0
 
 
-def test_the_halves_of_the_published_code_share_half_of_their_images_either_way() -> None:
-    """As many images are shared where they should be the same as where they should be others."""
+def test_any_two_halves_of_the_published_code_share_half_of_their_images() -> None:
+    """As many images are shared where the text says "overlap" as where it says "disjoint"."""
     english, german = (halves(split(), 0, language) for language in ("en", "de"))
     first = {image for image, half in english.items() if half == "first"}
     shared = [len(first & {i for i, half in german.items() if half == name}) for name in ("first", "second")]
@@ -138,7 +138,7 @@ def test_the_halves_of_the_published_code_share_half_of_their_images_either_way(
     assert [round(100 * number / 14_500) for number in shared] == [50, 50]
 
 
-def test_the_46_possible_pairs_are_of_the_comparable_part_with_french_and_czech() -> None:
+def test_46_possible_pairs_come_from_the_comparable_part_with_french_and_czech() -> None:
     """Section 6.2 adds the comparable part to the translations, which makes 61 pairs of an image, not 46.
 
     46 are 5 x 5 of English and German, 5 of each with French and with Czech, and one of these two: the
@@ -158,7 +158,7 @@ def test_the_english_translation_part_is_one_of_the_five_independent_captions() 
 
 
 def test_nearly_all_captions_of_the_published_codes_pairs_have_a_wrong_length() -> None:
-    """Its port measured 94.5%, 47% cut and 47% read on into their padding; here over two hundred batches."""
+    """A port of it measured 94.5%: 47% cut, 47% read into their padding. Here, over two hundred batches."""
     lengths = np.array([len(tokens.split()) + 2 for tokens in part("comparable", "en")["tokens"]])
     sampler = TaskSampler([np.arange(len(lengths))], None, 128, 0.5, None, seed=0)
     cut = on = 0

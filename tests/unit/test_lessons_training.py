@@ -1,4 +1,4 @@
-"""Training of *Lessons*: losses beside a plain reading, one word table, patience, killed runs."""
+"""Training of *Lessons*: losses against a plain reading, one word table, patience, killed runs."""
 
 import shutil
 import signal
@@ -40,7 +40,7 @@ from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
 from pipeline.words.selection import SelectedCaptions, write_selection
 from pipeline.words.vocabulary import Vocabulary
 
-# What is not named is the paper's.
+# Other settings are the paper's.
 SETTINGS: dict[str, Any] = LessonsSettings(
     scale="demo",
     dataset="things",
@@ -113,7 +113,7 @@ def loss_by_reading(first: list[torch.Tensor], second: list[torch.Tensor], hinge
 def test_captions_against_images(
     model: WordModel, captions: LanguageCorpus, features: torch.Tensor, hinge: str
 ) -> None:
-    """Captions 0 and 1 are of one image: each is the other's negative, and so is the image beside it."""
+    """Captions 0 and 1 describe one image: each is the other's negative, as is the image's copy."""
     rows = np.array([1, 5, 0, 3])
     sentences = [read(model, captions.ids[row, : captions.lengths[row]].tolist()) for row in rows]
     images = [model.embed_images(features[captions.image[row]][None])[0] for row in rows]
@@ -146,7 +146,7 @@ def test_reversed_lengths_give_the_shortest_the_longest() -> None:
 def test_all_languages_have_one_word_table(
     model: WordModel, captions: LanguageCorpus, features: torch.Tensor
 ) -> None:
-    """A step of one language moves the words that the others read, and never padding."""
+    """A step in one language changes the words that the others read, but never padding."""
     assert model.universal["en"].table is model.universal["de"].table
     before = read(model, [4, 2]).detach().clone()
     optimizer = torch.optim.Adam(model.parameters(), 0.01)
@@ -158,7 +158,7 @@ def test_all_languages_have_one_word_table(
     assert sum(map(torch.numel, model.parameters())) == 50 + 684 + 96 + 4 * 2 + 2
 
 
-def test_captions_of_all_languages_stand_one_after_another_with_their_pairs() -> None:
+def test_captions_of_all_languages_are_concatenated_with_their_pairs() -> None:
     """Images a, b; English a a b, German a b: pairs of rows (0 3) (1 3) (2 4)."""
 
     def part(images: list[int], word: int) -> LanguageCorpus:
@@ -208,16 +208,18 @@ def perfect(monkeypatch: pytest.MonkeyPatch, each: int, images: int) -> Corpus:
 def test_validation_of_the_published_code_with_one_caption_of_each_image(
     model: WordModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ten images and captions that fit exactly: looked for are images 0 and 5 alone.
+    """Ten images and captions that match exactly; only images 0 and 5 are queries.
 
-    Both find a caption at once. Captions 0 and 5 find their image; 1 to 4 and 6 to 9 are equally far from
-    both: the first image counts as nearer, and four of these captions are taken for its own.
+    Both find a caption at rank 1. Captions 0 and 5 find their image; 1 to 4 and 6 to 9 are equally far from
+    both: the first image counts as nearer, and four of these captions are assumed to be its own.
     """
     corpus = perfect(monkeypatch, 1, 10)
     assert mean_recall_by_fives(model, corpus, "en") == pytest.approx((100 + 100 + 100 + 60 + 100 + 100) / 6)
 
 
-def test_it_is_the_same_where_images_have_five(model: WordModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_validation_is_the_same_if_images_have_five_captions(
+    model: WordModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert mean_recall_by_fives(model, perfect(monkeypatch, 5, 7), "en") == 100
     monkeypatch.undo()
     rng = np.random.default_rng(4)
@@ -309,12 +311,12 @@ def test_a_training_learns_stops_and_is_evaluated(selection_folder: Path, tmp_pa
         tmp_path / "ranks.csv.gz",
     )
     found = pd.read_json(tmp_path / "test.json", typ="series")["test"]
-    # By chance 1/12 of the images stand first, and of mR about half.
+    # By chance, 1/12 of the images are first, and mR is about half.
     assert found["en"]["s2i_R@1"] > 3 * found["en"]["chance"]["s2i_R@1"]
     assert (found["en"]["sentences"], found["de"]["sentences"]) == (36, 18)
 
 
-def test_no_more_steps_are_made_than_the_most(selection_folder: Path, tmp_path: Path) -> None:
+def test_training_makes_at_most_the_maximum_number_of_steps(selection_folder: Path, tmp_path: Path) -> None:
     """Validated after ten steps: after twenty of at most 29, and never again."""
     train_selection(selection_folder, tmp_path, with_tasks(max_steps=29, patience=9))
     assert len(pd.read_csv(tmp_path / "curves.csv")) == 2
@@ -327,7 +329,9 @@ def test_it_stops_on_the_language_of_its_column(selection_folder: Path, tmp_path
     assert load_model(tmp_path / "model.pt")[1].epoch == curves["val_mR_de"].idxmax() + 1
 
 
-def test_each_way_of_the_published_code_is_another_training(selection_folder: Path, tmp_path: Path) -> None:
+def test_each_quirk_of_the_published_code_changes_the_training(
+    selection_folder: Path, tmp_path: Path
+) -> None:
     short = {"max_steps": 30, "hinge": "sum"}
     plain = pd.read_csv(
         train_selection(selection_folder, tmp_path / "plain", with_tasks(**short)).with_name("curves.csv")
@@ -357,8 +361,8 @@ def test_each_way_of_the_published_code_is_another_training(selection_folder: Pa
     assert np.allclose(paired["ranking"], plain["ranking"])
 
 
-def test_a_training_on_other_pairs_is_another_training(selection_folder: Path, tmp_path: Path) -> None:
-    """Half of the pairs' captions are gone, and all else is as before."""
+def test_other_pairs_change_the_training(selection_folder: Path, tmp_path: Path) -> None:
+    """Half of the pairs' captions are missing, and all else is equal."""
     shutil.copytree(selection_folder, tmp_path / "other")
     settings = with_tasks(max_steps=10)
     before = train_selection(tmp_path / "other", tmp_path / "run", settings, pairs=True).read_bytes()
@@ -396,12 +400,12 @@ def test_the_learning_rate_of_one_language_is_divided_after_so_many_passes(
 
 
 class Death(Exception):
-    """Stands for a signal that nobody can note."""
+    """Stands for a signal that cannot be caught."""
 
 
 @pytest.mark.parametrize("steps", [1, 17, 30])
 @pytest.mark.parametrize("languages", [["en"], ["en", "de"]])
-def test_a_killed_training_ends_bit_for_bit_alike(
+def test_a_killed_training_resumes_to_the_same_bits(
     selection_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, languages: list[str], steps: int
 ) -> None:
     settings = with_tasks(max_steps=50, divide_learning_rate_every=1 if len(languages) == 1 else None)
@@ -452,7 +456,7 @@ def test_a_rate_that_is_divided_after_passes_needs_one_language(
         train_selection(selection_folder, tmp_path, with_tasks(divide_learning_rate_every=2))
 
 
-def test_a_training_that_had_stopped_does_not_go_on(
+def test_a_training_that_had_stopped_does_not_continue(
     selection_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed after its last checkpoint, before its model was written."""

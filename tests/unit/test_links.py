@@ -1,4 +1,4 @@
-"""Every relative link of the documents leads to a file, and to a heading or run where it names one."""
+"""Every relative link in the documents leads to a file, and to the heading or run that it names."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 RUNS, BENCHMARKS = ROOT / "docs" / "runs.md", ROOT / "benchmarks"
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("[!.]*/*.md")])  # not what .venv and .pytest_cache hold
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("[!.]*/*.md")])  # without .venv and .pytest_cache
 
 
 def anchors(page: Path) -> set[str]:
@@ -53,7 +53,7 @@ def test_every_run_is_cited() -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.parent in (RUNS.parent, BENCHMARKS)])
-def test_commits_and_dates_are_in_the_table_of_runs_only(page: Path) -> None:
+def test_commits_and_dates_are_only_in_the_table_of_runs(page: Path) -> None:
     """The page of results still has its own; it is shortened next."""
     if page.name not in ("runs.md", "results.md"):
         text = page.read_text(encoding="utf-8")

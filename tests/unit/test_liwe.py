@@ -1,4 +1,4 @@
-"""LIWE: its words, its branch, its loss and its course, against plain readings of their definitions."""
+"""LIWE: its words, branch, loss and schedule, against plain readings of their definitions."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -55,7 +55,7 @@ def settings(languages: Iterable[str] = WORDS) -> ModelSettings:
 
 
 def new_model(words: dict[str, list[str]] = WORDS) -> LiweModel:
-    """A model of images of seven numbers before its first step."""
+    """A model for image features of seven numbers, before its first step."""
     made = start_model(settings(words), vocabularies(words), None, 7)
     assert isinstance(made, LiweModel)
     return made
@@ -81,7 +81,7 @@ def test_words_come_sentence_by_sentence_whatever_their_lengths() -> None:
     torch.testing.assert_close(together, torch.cat([words({"en": sentences([row])})[0] for row in rows]))
 
 
-def test_a_word_is_the_vectors_of_its_characters_side_by_side_through_the_layers() -> None:
+def test_a_words_concatenated_character_vectors_pass_through_the_layers() -> None:
     words = model().spelled.eval()
     found, lengths = words({"en": sentences([[1, 2], [3]])})
     assert lengths.tolist() == [2, 1]
@@ -101,7 +101,7 @@ def test_languages_share_the_characters_that_they_have_in_common() -> None:
 
 
 def test_a_sentence_is_the_mean_of_both_states_at_its_last_word() -> None:
-    """As of PyTorch's own bidirectional GRU with the same weights, gradients too; on a GPU alike."""
+    """As in PyTorch's own bidirectional GRU with the same weights, gradients too; also on a GPU."""
     torch.manual_seed(0)
     branch, both_ways = BidirectionalBranch(4, 3).double(), nn.GRU(4, 3, bidirectional=True).double()
     weights = [*branch.recurrent.parameters(), *branch.backwards.parameters()]
@@ -120,7 +120,7 @@ def test_a_sentence_is_the_mean_of_both_states_at_its_last_word() -> None:
     torch.testing.assert_close(last_states(branch.recurrent, words, lengths), branch._by_tree(words, lengths))
 
 
-def test_weights_begin_as_pytorch_begins_them() -> None:
+def test_weights_are_initialised_as_by_pytorch() -> None:
     """Seven characters, words of four; the layers of words, both GRUs, the image's layer."""
     torch.manual_seed(0)
     made = new_model()
@@ -223,7 +223,7 @@ def test_the_rate_drops_once() -> None:
         assert rate_at(step, 6e-4, 10000, 0.1) == pytest.approx(rate)
 
 
-def test_a_saved_model_answers_as_before(tmp_path: Path) -> None:
+def test_a_saved_model_gives_the_same_embeddings(tmp_path: Path) -> None:
     made = model().float().eval()
     saved = ModelRecord(saved_settings(settings()), {}, 1, {}, {}, {}, 1, [1])
     save_model(tmp_path / "model.pt", made, saved)
@@ -245,7 +245,7 @@ def test_words_are_spelled_in_the_characters_that_training_knows() -> None:
     }  # fmt: skip
 
 
-def test_a_word_of_the_test_captions_alone_is_spelled_too(tmp_path: Path) -> None:
+def test_a_word_only_in_test_captions_is_spelled_too(tmp_path: Path) -> None:
     rows = [
         ("1", "train", "en", "A cab", "human", "", "a cab"),
         ("2", "test", "en", "Bac!", "human", "", "bac"),
@@ -257,7 +257,7 @@ def test_a_word_of_the_test_captions_alone_is_spelled_too(tmp_path: Path) -> Non
     assert vocabulary.vectors[2].tolist() == [98, 97, 99]
 
 
-def test_sizes_and_course_are_as_published() -> None:
+def test_sizes_and_schedule_are_as_published() -> None:
     """Wehrmann et al. 2019 by its code, at scale paper; L-LIWE's characters have five times the numbers."""
     paper = configuration.load({"scale": "paper"}, CONFIG)
     for name, characters in (("liwe-s-ten", 24), ("liwe-l-ten", 120), ("liwe-s-two", 24), ("liwe-s-en", 24)):

@@ -46,7 +46,7 @@ def leaves(generator: np.random.Generator, slots: Slots, size: int = 6) -> list[
 
 
 def assert_same(losses: Sequence[Tensor], learned: Sequence[Tensor]) -> None:
-    """The same loss and gradients, but for rounding in double precision."""
+    """Check that losses and gradients are equal up to rounding in double precision."""
     torch.testing.assert_close(*losses, rtol=1e-12, atol=1e-14)
     both = [torch.autograd.grad(loss, learned, retain_graph=True, materialize_grads=True) for loss in losses]
     for first, second in zip(*both, strict=True):
@@ -125,7 +125,7 @@ def test_neighborhood_equals_the_plain_reading_on_both_layers(case: Case, size: 
     assert_same([loss, torch.stack(by_reading).sum()], [part for layer in learned for part in layer])
 
 
-def test_products_in_tiles_are_the_same_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_in_tiles_give_the_same_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten languages of two images with three sentences each: at most one pair in a product, 20, or all."""
     case = Case(
         np.random.default_rng(0), 2, [[0, 0, 0, 1, 1, 1]] * 10, [3] * 10, Triplets(num_hard_negatives=3)
@@ -218,7 +218,7 @@ def test_the_classifiers_loss_is_a_mean_over_sentences_or_over_languages() -> No
     assert classifier_loss(vectors, labels, classifier, 1.0, True).item() == pytest.approx(1.12693, abs=1e-4)
 
 
-def test_classifier_gradient_is_reversed_before_it_and_not_in_it() -> None:
+def test_the_classifiers_gradient_is_reversed_only_before_the_classifier() -> None:
     torch.manual_seed(0)
     classifier = torch.nn.Linear(4, 2).double()
     vectors = torch.randn(5, 4, dtype=torch.double, requires_grad=True)

@@ -1,4 +1,4 @@
-"""Marian models, on a tiny one made here: SentencePiece of a few sentences, weights by chance."""
+"""Marian models: a tiny one made here, with SentencePiece from a few sentences and random weights."""
 
 import json
 import subprocess
@@ -72,7 +72,7 @@ def test_a_model_from_a_folder_answers_every_caption_once(model: Path, tmp_path:
         zip(CAPTIONS, answers, strict=True)
     )
     second = translator(model, tmp_path / "cache.sqlite")
-    second.engine.translate = None  # must not be asked
+    second.engine.translate = None  # must not be called
     assert second.translate(CAPTIONS[::-1]) == answers[::-1]
 
 
@@ -83,7 +83,7 @@ def test_batches_do_not_change_a_translation(model: Path, tmp_path: Path) -> Non
     assert any(alone)
 
 
-def test_the_version_is_of_the_files_and_of_what_is_asked(model: Path, tmp_path: Path) -> None:
+def test_the_version_depends_on_the_files_and_the_options(model: Path, tmp_path: Path) -> None:
     def version(**settings: Any) -> str:
         return str(translator(model, tmp_path / "cache.sqlite", **settings).engine.model.version)
 
@@ -97,8 +97,8 @@ def test_the_version_is_of_the_files_and_of_what_is_asked(model: Path, tmp_path:
     assert version() == usual
 
 
-def test_the_prefix_stands_before_every_caption(model: Path, tmp_path: Path) -> None:
-    """A model of several languages is told by it which to translate into."""
+def test_the_prefix_precedes_every_caption(model: Path, tmp_path: Path) -> None:
+    """It tells a multilingual model which language to translate into."""
     asked: list[str] = []
     for prefix in ("", ">>deu<<"):
         marian = translator(model, tmp_path / "cache.sqlite", prefix=prefix)
@@ -115,7 +115,7 @@ def test_the_prefix_stands_before_every_caption(model: Path, tmp_path: Path) -> 
     assert sorted(asked) == [">>deu<< a cat", ">>deu<< two dogs", "a cat", "two dogs"]
 
 
-def test_languages_stand_in_the_models_name(model: Path, tmp_path: Path) -> None:
+def test_languages_are_filled_into_the_models_name(model: Path, tmp_path: Path) -> None:
     (tmp_path / "opus-en-de").symlink_to(model)
     name = str(tmp_path / "opus-{source}-{target}")
     by_path = translator(model, tmp_path / "a.sqlite").translate(CAPTIONS)

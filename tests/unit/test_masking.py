@@ -73,7 +73,7 @@ def test_equation_2_by_hand() -> None:
     nn.init.zeros_(predictor.bias)
     e1, e2 = torch.tensor([[1.0, 0.0]]).double(), torch.tensor([[0.0, 1.0]]).double()
     given = {"en": 2 * e1, "de": e1}, {"en": e1, "de": 3 * e2}, {"en": [0], "de": [0]}
-    # 0 for English, but for what float32 cannot tell from it, and the square root of 2 for German.
+    # 0 for English, up to rounding in float32, and the square root of 2 for German.
     assert loss_of(predictor, *given).item() == pytest.approx(0.001 + math.sqrt(2))
     assert loss_by_reading(predictor, *given).item() == pytest.approx(math.sqrt(2))
     with torch.no_grad():
@@ -83,8 +83,8 @@ def test_equation_2_by_hand() -> None:
     assert loss_by_reading(predictor, *given).item() == pytest.approx(expected)
 
 
-def test_who_is_predicted_from_whom() -> None:
-    """Weights that copy the second sentence to what the first lacks, and nothing else."""
+def test_each_sentence_is_predicted_from_the_other() -> None:
+    """Weights that predict the first sentence as a copy of the second, and nothing else."""
     predictor = nn.Linear(4, 4).double()
     nn.init.zeros_(predictor.weight)
     nn.init.zeros_(predictor.bias)
@@ -99,7 +99,7 @@ def test_who_is_predicted_from_whom() -> None:
 
 
 @given(st.permutations(list(SLOTS)), st.integers(0, 20))
-def test_loss_and_gradients_are_those_of_a_plain_reading(order: list[str], seed: int) -> None:
+def test_loss_and_gradients_equal_the_plain_reading(order: list[str], seed: int) -> None:
     """In any order of languages with unequal numbers of sentences, and of images."""
     masked, whole = ({key: part[key] for key in order} for part in embeddings(seed))
     predictor = nn.Linear(8, 8).double()
@@ -151,7 +151,7 @@ def test_a_step_matches_masked_sentences_with_images_too(masking: dict[str, Any]
 def test_mask_is_the_word_after_the_last_of_each_language(
     masking: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """German has a word more than English and French."""
+    """German has one word more than English and French."""
     made, asked = smalr_model(masking), []
     german = made.universal.get_submodule("de")
     for name, place in (("own", 0), ("entry", 1)):
@@ -168,7 +168,7 @@ def test_mask_is_the_word_after_the_last_of_each_language(
     assert dict(zip(drawn.rows, asked, strict=True)) == {"en": WORDS + 1, "de": WORDS + 2, "fr": WORDS + 1}
 
 
-def test_nothing_masked_is_the_matching_twice(masking: dict[str, Any]) -> None:
+def test_with_nothing_masked_the_matching_term_is_doubled(masking: dict[str, Any]) -> None:
     masking["masking"]["mask_probability"] = 0.0
     drawn = batch_of(masking)
     terms = terms_of(smalr_model(masking).eval(), corpus(), drawn, masking)
@@ -184,7 +184,7 @@ def test_all_weights_are_learned(masking: dict[str, Any]) -> None:
 
 
 def test_masked_sentences_leave_no_trace_in_what_evaluation_reads(masking: dict[str, Any]) -> None:
-    """Without recurrence the branch has batch norm: HEM and SMALR are evaluated with statistics alike."""
+    """Without recurrence the branch has batch norm, whose statistics must be equal in HEM and SMALR."""
     masking["model"]["recurrent"] = "mean"
     masking["masking"]["mask_probability"] = 0.9
     drawn = batch_of(masking)
@@ -196,5 +196,5 @@ def test_masked_sentences_leave_no_trace_in_what_evaluation_reads(masking: dict[
         norms = [layer for layer in made.modules() if isinstance(layer, nn.BatchNorm1d)]
         assert [norm.momentum for norm in norms] == [momentum, momentum]
     with_masks, without = evaluated_with
-    assert len(with_masks) == 4 and with_masks["branches.shared.norm.running_mean"].all()  # begun at 0
+    assert len(with_masks) == 4 and with_masks["branches.shared.norm.running_mean"].all()  # initially 0
     assert all(torch.equal(with_masks[name], without[name]) for name in without)

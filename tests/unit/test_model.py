@@ -1,4 +1,4 @@
-"""Sizes and shapes of the models; padding and company in a batch change nothing."""
+"""Sizes and shapes of the models; padding and other sentences in a batch change nothing."""
 
 import math
 from typing import Any
@@ -44,7 +44,7 @@ def test_parallel_embn_has_four_times_6_8_million() -> None:
 
 @pytest.mark.parametrize("recurrent", ["lstm", "gru", "gru_reset_before", "mean"])
 @pytest.mark.parametrize("branches", ["shared", "separate"])
-def test_a_sentence_is_embedded_alike_alone_and_in_company(recurrent: str, branches: str) -> None:
+def test_a_sentence_is_embedded_the_same_alone_and_in_a_batch(recurrent: str, branches: str) -> None:
     made = model(branches, {**SMALL, "recurrent": recurrent})
     short = Sentences(torch.tensor([[3, 1]]), torch.tensor([2]))
     padded = Sentences(torch.tensor([[2, 4, 4, 1], [3, 1, 0, 0]]), torch.tensor([4, 2]))
@@ -56,7 +56,7 @@ def test_a_sentence_is_embedded_alike_alone_and_in_company(recurrent: str, branc
 
 
 def test_a_split_is_embedded_in_chunks_in_its_own_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty images and sixty sentences, of which neither is a multiple of a chunk."""
+    """Twenty images and sixty sentences; neither number is a multiple of a chunk."""
     split, made = corpus(), model("shared", SMALL).double()
     part = split.languages["en"]
     part.ids.clamp_(max=6)  # words that the model has
@@ -74,7 +74,7 @@ def test_embeddings_are_unit_vectors() -> None:
         torch.testing.assert_close(vectors.norm(dim=-1), torch.ones(len(vectors)))
 
 
-def test_the_shared_branch_sees_languages_alike_and_separate_ones_do_not() -> None:
+def test_a_shared_branch_treats_languages_alike_and_separate_branches_do_not() -> None:
     sentences = Sentences(torch.tensor([[1, 2, 3]]), torch.tensor([3]))
     for branches, alike in (("shared", True), ("separate", False)):
         made = model(branches, SMALL)
@@ -101,7 +101,7 @@ def test_a_shared_universal_layer_is_one_for_all_languages() -> None:
     torch.testing.assert_close(made.universal["en"].table.weight, apart.universal["en"].table.weight)
 
 
-def test_sentence_vectors_are_read_in_the_words_place() -> None:
+def test_sentence_vectors_are_read_in_place_of_words() -> None:
     """u is the linear layer's output at length 1, s that of batch norm, ReLU and a second linear layer."""
     made = model("shared", {**SMALL, "recurrent": "mlp", "universal_layers": "shared"})
     vectors = torch.randn(2, 5)
@@ -125,7 +125,7 @@ def test_drift_by_hand() -> None:
 
 
 @pytest.mark.parametrize("encoder", ["embn", "vse"])
-def test_linear_layers_begin_as_in_the_authors_framework(encoder: str) -> None:
+def test_linear_layers_are_initialised_as_in_the_authors_framework(encoder: str) -> None:
     """Glorot uniform, +-sqrt(6 / (fan in + fan out)), and biases of zero."""
     sizes = {"universal_dim": 70, "multimodal_dim": 60, "hidden_size": 50, "image_hidden_size": 40}
     made = model("shared", {**SMALL, **sizes, "encoder": encoder, "recurrent": "gru"})
@@ -140,7 +140,7 @@ def test_linear_layers_begin_as_in_the_authors_framework(encoder: str) -> None:
 
 @pytest.mark.parametrize(("recurrent", "drops"), [("gru", 1), ("mean", 1), ("mlp", 3)])
 def test_batch_norms_and_dropout_are_as_set(recurrent: str, drops: int) -> None:
-    """Those of the image branch, and of a branch for each of two languages."""
+    """In the image branch, and in a branch for each of two languages."""
     settings = {**SMALL, "recurrent": recurrent, "dropout": 0.3, "batch_norm_momentum": 0.7}
     made = model("separate", settings)
     norms = [layer.momentum for layer in made.modules() if isinstance(layer, nn.BatchNorm1d)]

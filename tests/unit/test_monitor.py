@@ -21,7 +21,7 @@ Scalars = dict[str, list[tuple[int, float]]]
 
 
 def scalars(folder: Path) -> Scalars:
-    """What TensorBoard shows of a folder: (step, value) by name; a later run's from its first step on."""
+    """What TensorBoard shows for a folder: (step, value) by name; a later run replaces its steps."""
     found: Scalars = {}
     for path in sorted(folder.glob("events.*")):
         for event in records(path.read_bytes()):
@@ -113,11 +113,11 @@ def test_the_gradient_norm_is_that_of_all_weights_together(tmp_path: Path) -> No
         ([4.0, 3.0, 2.0, 1.0], ""),
     ],
 )
-def test_a_loss_that_tells_of_no_learning_is_warned_of(losses: list[float], said: str) -> None:
+def test_a_loss_that_shows_no_learning_causes_a_warning(losses: list[float], said: str) -> None:
     assert (said in warning_of(losses)) if said else warning_of(losses) == ""
 
 
-def test_the_warning_stands_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_warning_is_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="pipeline"):
         Monitor(tmp_path / "curves.csv").after_epoch([{"epoch": 1, "loss": math.nan}], 4)
     assert "epoch 1: the loss is nan" in caplog.text

@@ -77,7 +77,7 @@ def test_captions_of_three_languages_by_image(sources: Path) -> None:
     assert images(sources) == (list(IMAGES), {NINE, "COCO_train2014_000000000025"})
 
 
-def test_translations_are_no_captions_of_their_own(sources: Path) -> None:
+def test_translations_are_not_independent_captions(sources: Path) -> None:
     table = read(sources)
     chinese = original_captions(table[table["language"] == "zh"], "human")
     assert len(chinese) == 4 and set(chinese["source_language"]) == {""}
@@ -90,7 +90,7 @@ def test_translations_are_no_captions_of_their_own(sources: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["folder", "deep folder", "zip"])
-def test_coco_cn_may_be_unpacked_or_packed_otherwise(sources: Path, form: str) -> None:
+def test_coco_cn_may_be_unpacked_or_in_another_kind_of_archive(sources: Path, form: str) -> None:
     expected = read(sources)
     unpacked = sources / "unpacked" / "some" / "where"
     with tarfile.open(sources / published.COCO_CN) as archive:
@@ -101,7 +101,7 @@ def test_coco_cn_may_be_unpacked_or_packed_otherwise(sources: Path, form: str) -
     pd.testing.assert_frame_equal(read(sources, given), expected)
 
 
-def test_an_archive_of_coco_cn_of_another_kind_is_told(sources: Path) -> None:
+def test_an_unreadable_archive_of_coco_cn_is_named(sources: Path) -> None:
     (sources / "coco.rar").write_bytes(b"Rar!\x1a\x07\x01\x00" + bytes(600))
     with pytest.raises(
         InputError, match=r"coco.rar: cannot be read: found a RAR archive, .*; unpack it; get it again"
@@ -166,7 +166,7 @@ def test_breaks_become_blanks_and_empty_captions_are_counted(
     assert "1 of 25 captions have no text" in caplog.text
 
 
-def test_blank_lines_and_ids_without_text_in_coco_cn_are_no_captions(
+def test_blank_lines_and_ids_without_text_in_coco_cn_are_left_out(
     sources: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = sources / "coco-cn"
@@ -232,7 +232,7 @@ def test_a_language_needs_no_file_of_another_and_leaves_out_images_of_no_split(s
         caption_table(mscoco_captions(sources, None, "de", {NINE: "train"}))
 
 
-def test_captions_that_are_none_are_named_in_their_language_too(sources: Path) -> None:
+def test_malformed_captions_of_another_language_are_named_too(sources: Path) -> None:
     contents = _annotations(sources / ENGLISH)
     contents["annotations/captions_val2014.json"]["annotations"] += [{"image_id": 42, "id": 901}]
     _rewrite(sources / ENGLISH, contents)
@@ -240,7 +240,7 @@ def test_captions_that_are_none_are_named_in_their_language_too(sources: Path) -
         caption_table(mscoco_captions(sources, None, "en", {NINE: "train"}))
 
 
-def test_images_that_are_not_named_by_their_ids_are_told(sources: Path) -> None:
+def test_images_that_are_not_named_by_their_ids_are_reported(sources: Path) -> None:
     contents = _annotations(sources / ENGLISH)
     contents["annotations/captions_val2014.json"]["images"][0]["file_name"] = "photograph.jpg"
     _rewrite(sources / ENGLISH, contents)
@@ -250,7 +250,7 @@ def test_images_that_are_not_named_by_their_ids_are_told(sources: Path) -> None:
         images(sources)
 
 
-def test_what_is_no_json_no_utf8_or_lacks_keys_is_told_together(sources: Path) -> None:
+def test_files_that_are_not_json_or_utf8_or_lack_keys_are_reported_together(sources: Path) -> None:
     contents: dict[str, Any] = _annotations(sources / ENGLISH)
     contents["annotations/captions_val2014.json"]["images"] = [{"id": 42}]
     _rewrite(sources / ENGLISH, contents)
@@ -278,7 +278,7 @@ NAMES = st.sets(st.integers(0, 999_999).map(lambda number: f"COCO_train2014_{num
 
 
 @given(images=NAMES, seed=st.integers(0, 2**32 - 1), data=st.data())
-def test_a_draw_is_disjoint_repeatable_and_free_of_order(
+def test_a_sampled_split_is_disjoint_repeatable_and_independent_of_order(
     images: set[str], seed: int, data: st.DataObject
 ) -> None:
     test = data.draw(st.integers(1, len(images) - 1))
@@ -289,12 +289,12 @@ def test_a_draw_is_disjoint_repeatable_and_free_of_order(
     assert split == sampled_split(sorted(images, reverse=True), test, val, seed)
 
 
-def test_another_seed_draws_others() -> None:
+def test_another_seed_samples_other_images() -> None:
     images = [str(number) for number in range(100)]
     assert sampled_split(images, 10, 10, 0) != sampled_split(images, 10, 10, 1)
 
 
-def test_too_few_images_to_draw_from_are_counted() -> None:
+def test_too_few_images_to_sample_from_are_counted() -> None:
     with pytest.raises(InputError, match=r"3 test and 3 validation images .* only 5 to sample from"):
         sampled_split(["1", "2", "3", "4", "5"], 3, 3, 0)
     with pytest.raises(InputError, match=r"(?s)seed: found -1.*expected 1 or more"):
@@ -304,7 +304,7 @@ def test_too_few_images_to_draw_from_are_counted() -> None:
 ELIGIBLE = [f"COCO_train2014_{number:012d}" for number in (9, 25, 30, 400)]
 
 
-def test_a_drawn_split_can_be_given_again(tmp_path: Path) -> None:
+def test_a_sampled_split_can_be_used_as_a_predefined_one(tmp_path: Path) -> None:
     split = sampled_split(ELIGIBLE, 2, 1, 3)
     path = tmp_path / "split.csv"
     whole = whole_split(ELIGIBLE, split)
@@ -334,7 +334,7 @@ def test_lists_name_images_by_id_file_or_number(tmp_path: Path, content: str) ->
     }
 
 
-def test_all_mistakes_of_both_lists_are_told(tmp_path: Path) -> None:
+def test_all_mistakes_of_both_lists_are_reported(tmp_path: Path) -> None:
     test, val, none = tmp_path / "test.txt", tmp_path / "val.txt", tmp_path / "none.txt"
     test.write_text("9\n31\nCOCO_val2014_000000000025\n9\n")
     val.write_text("30\n9\n")
@@ -357,7 +357,7 @@ def run(stage: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])
 
 
-def test_the_stages_write_a_split_that_can_be_given_again_and_the_captions(tmp_path: Path) -> None:
+def test_the_stages_write_a_reusable_split_and_the_captions(tmp_path: Path) -> None:
     described = published.write_everything(tmp_path, dimension=4)
     split, again = tmp_path / "made" / "split.csv", tmp_path / "again" / "split.csv"
     asked = ["--sources", tmp_path, "--requested", described["coco_cn"]]
@@ -388,7 +388,7 @@ def test_the_stages_write_a_split_that_can_be_given_again_and_the_captions(tmp_p
     assert list(table["split"]) == [names[image] for image in table["image"]]
 
 
-def test_a_list_of_images_restricts_before_the_draw(tmp_path: Path) -> None:
+def test_a_list_of_images_restricts_before_sampling(tmp_path: Path) -> None:
     published.write_mscoco(tmp_path)
     listed = list(published.mscoco_images())[:10]
     (tmp_path / "images.csv").write_text("\n".join(["image", *listed]) + "\n")
@@ -421,18 +421,18 @@ def mscoco(**keys: Any) -> str:
         ("{", ["--settings: not JSON"]),
     ],
 )
-def test_settings_that_do_not_fit_are_told_together(settings: str, told: list[str]) -> None:
+def test_settings_that_do_not_fit_are_reported_together(settings: str, told: list[str]) -> None:
     made = run("split", "--settings", settings, "--output", "c")
     assert made.returncode == 1
     assert [part for part in told if part not in made.stderr] == [], made.stderr
 
 
-def test_chinese_captions_need_what_their_owners_give_on_request() -> None:
+def test_chinese_captions_need_data_on_request() -> None:
     made = run("read-captions", "--settings", mscoco(), "--language", "zh", "--split", "y", "--output", "c")
     assert made.returncode == 1 and "--requested is missing, the path of on-request/coco-cn" in made.stderr
 
 
-def test_all_that_is_wrong_with_a_split_is_told(tmp_path: Path) -> None:
+def test_all_mistakes_of_a_split_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "split.csv"
     path.write_text("image,split\na,train\nb,dev\na,val\n,test\nc\n")
     with pytest.raises(InputError) as caught:

@@ -95,7 +95,7 @@ def test_a_language_needs_no_file_of_another(sources: Path) -> None:
         caption_table(multi30k_captions(sources, "en", {"1": "train"}))
 
 
-def test_a_language_without_captions_is_named_with_those_that_have_some(sources: Path) -> None:
+def test_a_language_without_captions_is_named_with_languages_that_have_some(sources: Path) -> None:
     with pytest.raises(InputError, match="Multi30K has no captions in 'it'; it has en, de, fr, cs"):
         caption_table(multi30k_captions(sources, "it", {"1": "train"}))
 
@@ -155,7 +155,7 @@ def test_the_published_files() -> None:
 @pytest.mark.skipif(
     not (MIRROR and FLICKR8K), reason="MULTILINGUAL_MIRROR or MULTILINGUAL_FLICKR8K is not set"
 )
-def test_flickr8ks_split_is_the_official_one() -> None:
+def test_the_split_flickr8k_is_the_official_one() -> None:
     assert MIRROR and FLICKR8K
     split = split_of(Path(MIRROR), "flickr8k")
     assert len(split) == 7_391

@@ -1,4 +1,4 @@
-"""What is written is on the disk before it has its name, by a recording of the calls."""
+"""Recorded calls show that files are flushed to the disk before they get their names."""
 
 import errno
 import json
@@ -26,12 +26,12 @@ from search.build_index import write_index
 from search.contents import Photographs
 from search.index import open_index
 
-Call = tuple[str, str, int]  # what, the file's name, its bytes at that moment
+Call = tuple[str, str, int]  # the call, the file's name, its size at that moment
 
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
-    """Every call of fsync and replace, in order; a replace by the name that it gives."""
+    """Every call of fsync and replace, in order; a replace has the new name."""
     found: list[Call] = []
 
     def record(name: str, path_of: Callable[..., str]) -> None:
@@ -120,7 +120,7 @@ def test_extracted_features_are_on_the_disk_before_they_have_their_name(
 
 
 class Recording:
-    """A partial store of four rows, which notes what is done to it; a row may fail."""
+    """A partial store of four rows that records its calls; a row may fail."""
 
     def __init__(self, fails_at: int):
         self.noted: list[str] = []
@@ -156,7 +156,7 @@ def test_a_kill_between_two_rows_leaves_both_pending() -> None:
     assert file.done.tolist() == [PENDING] * 4
 
 
-def test_an_index_keeps_the_files_that_index_json_names_until_another_is_in_its_place(
+def test_an_index_keeps_the_files_in_index_json_until_a_new_one_replaces_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model: Any = SimpleNamespace(

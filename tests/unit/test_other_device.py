@@ -1,7 +1,7 @@
-"""A training step on PyTorch's meta device: what a machine without a GPU can show of one on a GPU.
+"""A training step on PyTorch's meta device: what can be tested of a GPU's step without a GPU.
 
-Meta tensors have sizes and no numbers. A product of theirs with a CPU's tensor fails, as on a GPU, and so
-does asking one for a number, for which a GPU would make the CPU wait.
+Meta tensors have sizes but no numbers. A product with a CPU's tensor fails, as on a GPU, and so does reading
+a number, for which the CPU would wait for a GPU.
 """
 
 from argparse import Namespace
@@ -54,7 +54,7 @@ def test_meta_tensors_refuse_what_a_gpu_cannot_do_or_would_wait_for() -> None:
 @pytest.mark.parametrize("branches", ["shared", "separate"])
 @pytest.mark.parametrize("recurrent", ["lstm", "gru", "gru_reset_before", "mean"])
 @pytest.mark.parametrize("repeated", [False, True])
-def test_a_step_stays_on_its_device_and_asks_it_for_no_number(
+def test_a_step_stays_on_its_device_and_reads_no_number_from_it(
     experiment: dict[str, Any], branches: str, recurrent: str, repeated: bool
 ) -> None:
     experiment["model"] |= {"recurrent": recurrent}
@@ -161,13 +161,13 @@ def test_nor_does_a_step_of_the_other_papers(experiment: dict[str, Any], step: C
 
 
 def mule_launches(images: int) -> int:
-    """Of MULE full, in four languages with two sentences of an image or one."""
+    """Launches of MULE full, in four languages with two sentences per image or one."""
     sizes = {"images": images, "hidden": 8, "universal": 512, "corpus_images": images}
     return sum(training_benchmark.launches("mule", Namespace(precision="float32", **sizes)))
 
 
 def smalr_launches(images: int) -> int:
-    """Of SMALR in ten languages."""
+    """Launches of SMALR in ten languages."""
     settings, there = smalr_benchmark.settings_of(images), smalr_benchmark.captions(images).to(META)
     fitted = smalr_benchmark.smalr(settings).to(META)
     drawn = next(Sampler(there, [np.arange(images)], settings.training, 0).epoch(0))
@@ -176,20 +176,20 @@ def smalr_launches(images: int) -> int:
 
 
 @pytest.mark.parametrize(("launches", "most"), [(mule_launches, 313), (smalr_launches, 658)])
-def test_a_gpu_is_given_few_operators_whatever_the_size_of_the_batch(
+def test_a_gpu_gets_few_operators_whatever_the_size_of_the_batch(
     launches: Callable[[int], int], most: int
 ) -> None:
-    """Forward and backward; hinge by hinge and word table by word table they were 1,306 and 6,808."""
+    """Forward and backward; one hinge and one word table at a time, they would be 1,306 and 6,808."""
     assert launches(12) == launches(30) <= most
 
 
-def test_so_it_is_for_lessons(experiment: dict[str, Any]) -> None:
+def test_a_gpu_is_given_few_operators_for_lessons_too(experiment: dict[str, Any]) -> None:
     """Four steps: against images and between captions, with either hinge."""
     fitted, terms = lessons_step(experiment, META)
     assert sum(part.total for part in count_step(terms, fitted)) <= 4 * 123
 
 
-def test_sentences_are_embedded_where_the_corpus_lies(experiment: dict[str, Any]) -> None:
+def test_sentences_are_embedded_on_the_device_of_the_corpus(experiment: dict[str, Any]) -> None:
     fitted, made = model("shared", experiment["model"]).to(META), corpus().to(META)
     assert embed_images(fitted, made).device == META
     for language, each in EACH.items():

@@ -23,7 +23,7 @@ def prose_and_commands(page: Path) -> str:
 
 
 def options(arguments: str) -> set[str]:
-    """Options of a command, without what is quoted."""
+    """Options of a command, without quoted text."""
     return set(re.findall(r"(?<=\s)--[a-z][a-z-]*", re.sub(r"'[^']*'|\"[^\"]*\"", "", arguments)))
 
 
@@ -55,7 +55,7 @@ def test_benchmarks_and_their_options_exist(page: Path) -> None:
 
 @each_page
 def test_tables_and_figures_are_configured(page: Path) -> None:
-    """A name is a file of `config/tables`, or stands in a configuration file, a rule or the page."""
+    """A name is a file of `config/tables`, or occurs in a configuration file, a rule or the page."""
     files = [
         *ROOT.glob("config/**/*.yaml"),
         *ROOT.glob("workflow/rules/*.smk"),

@@ -1,4 +1,4 @@
-"""The parameter comparison, counted on the models and by hand."""
+"""The parameter comparison, counted from models and by hand."""
 
 from pathlib import Path
 

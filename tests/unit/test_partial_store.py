@@ -1,4 +1,4 @@
-"""The store that is being made: a kill at any moment leaves it readable, and loses no row that was done."""
+"""The unfinished store: a kill at any moment leaves it readable, and loses no finished row."""
 
 import logging
 import os
@@ -26,7 +26,7 @@ DIMENSION = 300
 
 
 def rows(numbers: list[int], version: int = 0) -> np.ndarray:
-    """What the features of some rows are in these tests."""
+    """The features of some rows in these tests."""
     return np.array([np.arange(DIMENSION) + 1000 * n + version for n in numbers], np.float32)
 
 
@@ -34,8 +34,8 @@ def open_store(path: Path, attributes: dict[str, Any] = ATTRIBUTES, images: list
     return open_partial(path, images, FILES[: len(images)], attributes, DIMENSION)
 
 
-def test_writing_changes_only_numbers_never_what_says_where_they_are(tmp_path: Path) -> None:
-    """Byte by byte: outside the rows' chunks and the mask the file stays as it was created."""
+def test_writing_changes_only_numbers_and_never_the_files_structure(tmp_path: Path) -> None:
+    """Byte by byte: outside the rows' chunks and the mask, the file stays as it was created."""
     path = tmp_path / "partial.h5"
     with open_store(path):
         pass
@@ -77,7 +77,7 @@ with open_store(Path(sys.argv[1])) as store:
 
 @pytest.mark.extended
 def test_sigkill_at_any_moment_leaves_a_readable_store(tmp_path: Path) -> None:
-    """Two dozen kills at random moments: what was reported done is there, whole, with nothing torn."""
+    """Two dozen kills at random moments: every row that was reported as done is complete."""
     path, draw = tmp_path / "partial.h5", random.Random(0)
     for kill in range(24):
         if kill % 6 == 0:
@@ -99,7 +99,7 @@ def test_sigkill_at_any_moment_leaves_a_readable_store(tmp_path: Path) -> None:
             assert set(found) == set(np.flatnonzero(store.done == DONE))
         for begin, version in told[
             -9:
-        ]:  # the tenth is the batch under way, which may be torn and is then pending
+        ]:  # the tenth is the current batch, which may be incomplete and is then pending
             for row in range(begin, begin + 4):
                 assert row in found and found[row][0] - 1000 * row >= version
         for row, feature in found.items():
@@ -146,10 +146,10 @@ def test_a_damaged_row_is_pending_again_and_can_be_written(tmp_path: Path) -> No
         assert np.array_equal(found, rows(list(range(8))))
 
 
-def test_rows_beside_a_damaged_one_keep_their_features_in_every_block(
+def test_rows_next_to_a_damaged_one_keep_their_features_in_every_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A checksum does not hold in the second of two blocks of four rows."""
+    """A checksum is wrong in the second of two blocks of four rows."""
     monkeypatch.setattr(partial, "BLOCK", 4)
     path = tmp_path / "partial.h5"
     with open_store(path) as store:
@@ -174,7 +174,7 @@ def test_a_row_marked_done_that_never_reached_the_disk_is_pending(tmp_path: Path
         assert (store.done == PENDING).all()
 
 
-def test_a_store_made_otherwise_starts_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_store_with_other_attributes_starts_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "p.h5"
     with open_store(path) as store:
         store.write([1], rows([1]))
@@ -183,7 +183,7 @@ def test_a_store_made_otherwise_starts_anew(tmp_path: Path, caplog: pytest.LogCa
     assert "it was made differently: crops: 10, now 5" in caplog.text
 
 
-def test_a_file_that_is_no_store_is_replaced(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_that_is_not_a_store_is_replaced(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for content in (b"", b"text", b"\x89HDF\r\n\x1a\n"):
         (tmp_path / "p.h5").write_bytes(content)
         with open_store(tmp_path / "p.h5") as store:

@@ -26,7 +26,7 @@ from pipeline.words.corpus import Corpus
 
 
 def plain_batch(corpus: Corpus, drawn: Batch) -> PaddedBatch:
-    """The same batch as a DataLoader would hand it over."""
+    """The same batch as a DataLoader would give it."""
     items = [Item(corpus.features[image], {code: [] for code in drawn.rows}) for image in drawn.images]
     for language, rows in drawn.rows.items():
         part = corpus.languages[language]
@@ -36,7 +36,7 @@ def plain_batch(corpus: Corpus, drawn: Batch) -> PaddedBatch:
 
 
 def assert_same_step(model: WordModel, settings: dict[str, Any], done: float) -> None:
-    """The same losses and gradients by `pipeline.training` and by the plain loop."""
+    """Check that `pipeline.training` and the plain loop have the same losses and gradients."""
     sentences = corpus()
     drawn = batch_of(settings)
     torch.manual_seed(5)  # of masks
@@ -67,7 +67,7 @@ def test_the_fast_step_and_the_plain_one_have_the_same_loss_and_gradients(
     assert_same_step(model(branches, settings["model"]), settings, 0.1)
 
 
-def test_so_have_the_steps_of_smalr(experiment: dict[str, Any]) -> None:
+def test_the_fast_step_of_smalr_equals_the_plain_one(experiment: dict[str, Any]) -> None:
     experiment["model"] |= {"recurrent": "gru", "dropout": 0.0}
     experiment["triplets"] = {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
     experiment |= {
@@ -114,7 +114,7 @@ def test_prefix_trees_give_the_layers_states_and_gradients(
 
 @pytest.mark.parametrize("cell", [nn.LSTM, nn.GRU])
 def test_single_words_and_longer_sentences_in_float32(cell: type[nn.LSTM | nn.GRU]) -> None:
-    """Float32 goes by oneDNN where PyTorch has it; a batch of single words has no product of states."""
+    """Float32 uses oneDNN if PyTorch has it; a batch of single words has no product of states."""
     torch.manual_seed(0)
     for most in (1, 6):
         for found, expected in zip(*both_ways(cell, 16, 9, 30, most, torch.float32), strict=True):
@@ -130,8 +130,8 @@ def test_a_prefix_tree_by_hand() -> None:
     assert tree.sentences.tolist() == [2, 4, 1, 3]
 
 
-def test_bfloat16_keeps_losses_in_float32_and_near(experiment: dict[str, Any]) -> None:
-    """Embedded under autocast, on a CPU here; distances of unit vectors are not made of three digits."""
+def test_with_bfloat16_losses_stay_in_float32_and_close(experiment: dict[str, Any]) -> None:
+    """Embedded under autocast, on a CPU here; distances of unit vectors need more than three digits."""
     experiment["model"]["dropout"] = 0.0
     made, fitted = corpus(), model("shared", experiment["model"]).float()
     made.features = made.features.float()
@@ -146,7 +146,7 @@ def test_bfloat16_keeps_losses_in_float32_and_near(experiment: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("precision", ["tf32", "bfloat16"])
-def test_a_cpu_knows_float32_alone(precision: str) -> None:
+def test_a_cpu_has_only_float32(precision: str) -> None:
     with pytest.raises(InputError, match=f"training.precision: found '{precision}'.*set float32"):
         set_precision(precision, torch.device("cpu"))
 
@@ -166,7 +166,7 @@ def test_the_benchmark_takes_a_step_of_each_loop(name: str, monkeypatch: pytest.
 
 
 def test_packing_by_hand() -> None:
-    """Of 2, 3 and 1 words, a b, c d e, f: longest first c a f, then d b, then e."""
+    """Sentences of 2, 3 and 1 words, a b, c d e, f: longest first c a f, then d b, then e."""
     order, places, sizes = packing(torch.tensor([2, 3, 1]))
     assert order.tolist() == [1, 0, 2]
     assert [("abcdef")[place] for place in places] == list("cafdbe")
@@ -188,7 +188,7 @@ def test_packing_is_pytorchs_without_its_padding(counts: list[int]) -> None:
 
 @pytest.mark.parametrize("recurrent", ["lstm", "gru"])
 def test_recurrent_layers_are_kept_out_of_bfloat16(experiment: dict[str, Any], recurrent: str) -> None:
-    """Where a GPU's autocast would make float16 of it, which loses small gradients."""
+    """A GPU's autocast would compute them in float16, which loses small gradients."""
     experiment["model"]["recurrent"] = recurrent
     experiment["training"]["precision"] = "bfloat16"
     made, fitted = corpus(), model("shared", experiment["model"]).float()

@@ -62,7 +62,7 @@ def test_published_aligned_vectors_have_english_too(paper: Plan) -> None:
     assert words.vocabularies(paper, "mscoco", "muse-full")[0] == "work/paper/mscoco/words/human/muse/en.h5"
 
 
-def test_pretrained_weights_and_assignments_are_of_the_same_seed(demo: Plan) -> None:
+def test_pretrained_weights_and_assignments_have_the_models_seed(demo: Plan) -> None:
     folder = "work/demo/multi30k/experiments"
     assert training.initial_weights(demo, "multi30k", "mule-full", 3) == [
         f"{folder}/mule-full/seed3/pretrained.pt"
@@ -88,7 +88,7 @@ def test_experiments_with_equal_settings_share_an_assignment(demo: Plan) -> None
         training.assignment_inputs(demo, "multi30k", "0123456789")
 
 
-def test_an_assignment_of_other_vectors_or_settings_is_another(demo: Plan) -> None:
+def test_other_vectors_or_settings_need_another_assignment(demo: Plan) -> None:
     of = training.initial_weights(demo, "multi30k", "smalr", 0)
     for changes in ({"vectors": "muse"}, {"settings": {"assignment": {"top_m": 5}}}):
         other = training.initial_weights(plan(experiments={"smalr": changes}), "multi30k", "smalr", 0)
@@ -109,7 +109,7 @@ def test_translations_are_those_that_an_experiment_trains_on(demo: Plan) -> None
     assert training.translations(demo, "mscoco", "mule-full") == []
 
 
-def test_what_the_split_depends_on_are_keys_of_its_source(paper: Plan) -> None:
+def test_the_split_depends_on_keys_of_its_source(paper: Plan) -> None:
     (option,) = captions.split_options(paper, "multi30k")
     assert json.loads(option.removeprefix("--settings=")) == {"source": "multi30k", "split": "multi30k"}
     assert all(
@@ -123,7 +123,7 @@ def test_data_sets_are_known_by_what_their_source_reads(demo: Plan, paper: Plan)
     assert captions.datasets_read_by(paper, "read_split") == "multi30k|mscoco"
 
 
-def test_features_are_of_the_experiments_feature_set() -> None:
+def test_features_are_those_of_the_experiments_feature_set() -> None:
     two = plan(images={"sets": {"resnet50": {"backbone": "resnet50"}}})
     assert (
         training.features(two, "multi30k", "multi-comparable-c2c")
@@ -136,7 +136,7 @@ def test_features_are_of_the_experiments_feature_set() -> None:
         training.features(plan(images={"sets": {"resnet50": None}}), "multi30k", "multi-comparable-c2c")
 
 
-def test_queries_between_other_languages_go_by_way_of_english(demo: Plan) -> None:
+def test_queries_between_other_languages_are_translated_via_english(demo: Plan) -> None:
     onward = translation.of_queries(demo, "multi30k", "de", "fr")
     assert (onward.source, onward.before) == ("en", "de-en")
     assert onward.inputs["sentences"] == "work/demo/multi30k/translations/de-en.csv"
@@ -147,7 +147,7 @@ def test_queries_between_other_languages_go_by_way_of_english(demo: Plan) -> Non
 @pytest.mark.parametrize(
     ("device", "configured", "gpus"), [("auto", 1, 1), ("auto", 0, 0), ("cpu", 1, 0), ("cuda", 0, 1)]
 )
-def test_a_translating_model_asks_for_a_gpu_as_configured(device: str, configured: int, gpus: int) -> None:
+def test_a_translating_model_requests_a_gpu_as_configured(device: str, configured: int, gpus: int) -> None:
     marian = {"provider": "marian", "model": "opus-{source}-{target}", "device": device}
     asked = plan(gpu=configured, translation={"default": marian})
     assert translation.of_captions(asked, "multi30k", "en", "de").gpus == gpus
@@ -160,8 +160,8 @@ def test_everything_without_a_provider_is_named_at_once() -> None:
         tables.table_evaluations(without, "table4")
 
 
-def test_languages_that_a_service_is_not_known_to_translate_are_told_before_any_job() -> None:
-    """SMALR's ten languages, of which DeepL has no Afrikaans; the service's own code overrules the list."""
+def test_languages_that_a_service_may_not_translate_are_reported_before_any_job() -> None:
+    """SMALR's ten languages: DeepL has no Afrikaans; a configured code overrules the list."""
     deepl: dict[str, Any] = {"provider": "deepl"}
     pairs = {"en-ru": {"provider": "baidu", "codes": {"ru": "RU"}}, "en-af": deepl}
     message = r"translation.pairs.en-af: deepl is not known to translate 'af'.*\(codes: \{af: CODE\}\)"
@@ -215,5 +215,5 @@ def test_a_mistyped_target_is_refused(target: str, message: str) -> None:
 @pytest.mark.parametrize(
     "target", ["results/demo/table4-row1+2.csv", "train", "work/demo/any", "results/context.csv"]
 )
-def test_a_target_that_a_rule_makes_is_not(target: str) -> None:
+def test_a_target_that_a_rule_makes_is_accepted(target: str) -> None:
     targets.check_targets(plan(target), ["train"])

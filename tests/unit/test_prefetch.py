@@ -1,4 +1,4 @@
-"""What compute nodes without network need of the Hugging Face hub, and that all of it is asked for."""
+"""Models that compute nodes without a network need from the Hugging Face hub, all of which are requested."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ def test_the_paper_scale_needs_its_three_networks_and_bert() -> None:
     assert found.bert
 
 
-def test_features_and_folders_that_are_at_hand_are_not_fetched(tmp_path: Path) -> None:
+def test_imported_features_and_local_folders_are_not_fetched(tmp_path: Path) -> None:
     for name in ("f.h5", "model"):
         (tmp_path / name).mkdir()
     sets = {"vgg": {"features": str(tmp_path / "f.h5")}, "resnet50": None}
@@ -49,7 +49,9 @@ def test_marian_models_of_each_pair_once() -> None:
     assert found.marian == [*opus, MarianModel(name="a/b", revision="v1")]
 
 
-def test_all_that_cannot_be_fetched_is_said_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_models_that_cannot_be_fetched_are_reported_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(name: str, *_: Any) -> None:
         raise InputError(f"{name}: no network")
 

@@ -1,4 +1,4 @@
-"""What the profiles say, Snakemake understands."""
+"""Snakemake understands every key of the profiles."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +21,7 @@ def known_keys() -> set[str]:
 def test_every_key_of_a_profile_is_an_option_of_snakemake(name: str, known_keys: set[str]) -> None:
     keys = set(yaml.safe_load((PROFILES / name / "profile.yaml").read_text()))
     assert {"rerun-incomplete", "show-failed-logs", "retries", "resources"} <= keys
-    assert "max-checksum-file-size" in keys  # docs/architecture.md: what is newer but the same reruns nothing
+    assert "max-checksum-file-size" in keys  # docs/architecture.md: a newer but equal file
     if not KUBERNETES:
         keys = {key for key in keys if not key.startswith("kubernetes-")}
     keys -= {"__use_yte__", "__definitions__"}  # Python that is run as the profile is read
@@ -29,7 +29,7 @@ def test_every_key_of_a_profile_is_an_option_of_snakemake(name: str, known_keys:
 
 
 def test_only_one_machine_limits_its_gpus() -> None:
-    """A queue has as many as it has: a limit would hold back its jobs."""
+    """On a cluster, the queue limits GPUs; a further limit would hold back its jobs."""
     limits = {
         path.parent.name: yaml.safe_load(path.read_text())["resources"]
         for path in PROFILES.glob("*/profile.yaml")

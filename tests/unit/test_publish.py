@@ -18,7 +18,7 @@ def test_files_replace_earlier_ones(tmp_path: Path) -> None:
     assert len(list((tmp_path / "results").iterdir())) == 2
 
 
-def test_where_one_file_is_missing_neither_is_replaced(tmp_path: Path) -> None:
+def test_if_one_file_is_missing_none_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("new")
     outputs = [tmp_path / "results" / name for name in ("table.csv", "comparison.csv")]
     outputs[0].parent.mkdir()
@@ -30,6 +30,6 @@ def test_where_one_file_is_missing_neither_is_replaced(tmp_path: Path) -> None:
     assert len(list((tmp_path / "results").iterdir())) == 2
 
 
-def test_as_many_outputs_as_files(tmp_path: Path) -> None:
+def test_files_and_outputs_must_be_equally_many(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="found 2 --files and 1 --outputs"):
         publish([tmp_path / "a", tmp_path / "b"], [tmp_path / "c"])

@@ -34,7 +34,7 @@ def test_the_bytes_are_the_same_each_time(folder: Path, tmp_path: Path) -> None:
     assert described["coco_cn"] == tmp_path / "on-request/coco-cn/coco-cn-version1805v1.1.tar.gz"
 
 
-def test_they_stand_where_the_readers_look() -> None:
+def test_they_are_where_the_readers_look() -> None:
     assert (published.MULTI30K, published.ANNOTATIONS, published.JAPANESE) == (FOLDER, ENGLISH, JAPANESE)
 
 
@@ -84,7 +84,7 @@ def test_vectors_and_dictionaries_cover_the_captions(folder: Path, language: str
         assert len(pairs) == 8 and {pair.split(" ")[1] for pair in pairs} <= words
 
 
-def test_photographs_open_and_lie_as_published(folder: Path) -> None:
+def test_photographs_open_and_have_their_published_paths(folder: Path) -> None:
     with tarfile.open(folder / published.FLICKR30K_PHOTOGRAPHS) as archive:
         assert archive.getnames() == [f"flickr30k-images/{image}.jpg" for image in published.FLICKR30K]
     for part, count in (("train2014", 50), ("val2014", 10)):

@@ -1,4 +1,4 @@
-"""Weights whose commit or digest is known, and others in their place."""
+"""Weights with a known commit or digest, and other weights in their place."""
 
 import hashlib
 from pathlib import Path
@@ -15,7 +15,7 @@ NAME = "timm/resnet50.tv_in1k"
 @pytest.mark.parametrize(
     "name", ["w-{digest}.pth", "w-{digest}.safetensors", "w-20260131.pth", "w.pth", "w-x.pt"]
 )
-def test_a_name_that_says_the_digest_of_its_file_or_none_is_accepted(tmp_path: Path, name: str) -> None:
+def test_a_name_with_the_files_digest_or_without_one_is_accepted(tmp_path: Path, name: str) -> None:
     digest = hashlib.sha256(b"weights").hexdigest()[:8]
     assert set(digest) - set("0123456789"), "else it could be a date"
     path = tmp_path / name.format(digest=digest)
@@ -23,7 +23,7 @@ def test_a_name_that_says_the_digest_of_its_file_or_none_is_accepted(tmp_path: P
     pinned.check_digest_in_name(path)
 
 
-def test_a_name_that_says_another_digest_is_an_error(tmp_path: Path) -> None:
+def test_a_name_with_another_digest_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "resnet152-394f9c45.pth"
     path.write_bytes(b"weights")
     with pytest.raises(
@@ -52,7 +52,7 @@ def test_weights_of_the_hub_are_fetched_by_commit_and_compared(
     assert len(asked) == 2
 
 
-def test_bert_and_timm_are_asked_for_that_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bert_and_timm_request_that_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     from pipeline.images import backbone
     from pipeline.words import sentence_vectors
 

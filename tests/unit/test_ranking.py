@@ -21,7 +21,7 @@ from pipeline.models.settings import Hinge, Ranking
 from pipeline.models.similarity import similarities
 from pipeline.training.driver import adam
 
-# Captions in rows, images in columns; caption 0 is of image 0, and so on.
+# Captions in rows, images in columns; caption 0 describes image 0, and so on.
 SIMILARITY = torch.tensor([[0.9, 0.8, 0.75], [0.2, 0.5, 0.45], [0.6, 0.3, 0.7]], dtype=torch.double)
 
 
@@ -65,7 +65,7 @@ def test_the_order_similarity_by_hand() -> None:
     captions, images = torch.tensor([[0.6, 0.8, 0.0]]), torch.tensor([[0.0, 1.0, 0.0], [0.6, 0.8, 0.0]])
     for function in (similarities, reference.similarities):
         torch.testing.assert_close(function(captions, images, "order"), torch.tensor([[-0.36, 0.0]]))
-        # An image is below its caption, not above it: the other way round only 1.0 - 0.8 is too much.
+        # An image is below its caption, not above it: in the other direction only 1.0 - 0.8 is penalised.
         torch.testing.assert_close(function(images[:1], captions, "order"), torch.tensor([[-0.04]]))
 
 
@@ -135,7 +135,7 @@ def test_the_order_of_images_and_captions_changes_nothing(
 
 @pytest.mark.parametrize("hinge", ["sum", "max"])
 @pytest.mark.parametrize("kind", ["cosine", "order"])
-def test_pairs_apart_by_the_margin_cost_nothing(hinge: Hinge, kind: str) -> None:
+def test_pairs_separated_by_the_margin_cost_nothing(hinge: Hinge, kind: str) -> None:
     axes = Slotted(torch.eye(3), torch.arange(3))
     # On different axes the cosine is 0 and the order similarity -1, on the same one 1 and 0.
     apart = ranking_terms(axes, [axes, axes], *ranking(hinge, kind, margin=1.0, between=1.0))
@@ -146,7 +146,7 @@ def test_pairs_apart_by_the_margin_cost_nothing(hinge: Hinge, kind: str) -> None
 
 @given(st.integers(0, 10_000))
 @settings(max_examples=60, deadline=None)
-def test_the_order_penalty_is_zero_exactly_where_the_caption_stands_above(seed: int) -> None:
+def test_the_order_penalty_is_zero_exactly_if_the_caption_is_above_the_image(seed: int) -> None:
     generator = np.random.default_rng(seed)
     captions = torch.tensor(generator.integers(0, 3, (6, 3)), dtype=torch.float)
     images = torch.tensor(generator.integers(0, 3, (5, 3)), dtype=torch.float)
@@ -214,7 +214,7 @@ def test_order_ranks_equal_a_stable_sort(seed: int, images: int, most: int, numb
     assert found["i2s"].tolist() == to_sentence
 
 
-def test_order_similarities_are_the_same_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_order_similarities_are_the_same_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     captions, images = torch.rand(7, 5), torch.rand(4, 5)
     whole = compared.similarity(captions, images, "order")
     monkeypatch.setattr(compared, "NUMBERS", 2 * images.numel())

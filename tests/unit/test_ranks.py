@@ -21,7 +21,7 @@ SIZES = [(1, 1), (7, 5), (255, 1023), (257, 1025), (600, 3001)]
 
 @pytest.fixture(params=[1, 2])
 def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    """The library's product may share its work out otherwise with other threads."""
+    """The library's product may divide its work differently with another number of threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(request.param)
     yield request.param
@@ -45,7 +45,7 @@ def embeddings(images: int, sentences: int, width: int = 37) -> tuple[Tensor, Te
 
 
 def whole_matrix(images: Tensor, sentences: Tensor) -> NDArray[np.float32]:
-    """All similarities by one product; padded, for a library has ways of its own with very small ones."""
+    """All similarities by one product; padded, because libraries treat very small matrices differently."""
     product = (
         torch.zeros(len(sentences) + 64, images.shape[1]),
         torch.zeros(len(images) + 64, images.shape[1]),
@@ -71,7 +71,7 @@ def test_ranks_equal_a_sort_of_one_whole_product(size: tuple[int, int], threads:
     assert as_lists(both_ranks(images, sentences, image_of)) == expected
 
 
-def test_sentences_in_any_order_keep_their_ranks_but_among_equals(threads: int) -> None:
+def test_sentences_in_any_order_keep_their_ranks_except_for_ties(threads: int) -> None:
     images, sentences, image_of = embeddings(600, 3001)
     order = torch.randperm(3001, generator=torch.Generator().manual_seed(0))
     expected = sorted_ranks(whole_matrix(images, sentences[order]), image_of[order])
@@ -79,8 +79,8 @@ def test_sentences_in_any_order_keep_their_ranks_but_among_equals(threads: int) 
 
 
 @pytest.mark.parametrize("width", [3, 300, 513])
-def test_copies_are_equally_near_wherever_they_stand(width: int, threads: int) -> None:
-    """Else rounding would decide. 300 copies of one image, 3,000 of one sentence."""
+def test_copies_are_equally_near_wherever_they_are(width: int, threads: int) -> None:
+    """Otherwise rounding would decide. 300 copies of one image, 3,000 of one sentence."""
     generator = np.random.default_rng(width)
     images = unit_vectors(generator, 1, width).expand(300, width).contiguous()
     sentences = unit_vectors(generator, 1, width).expand(3000, width).contiguous()
@@ -90,7 +90,7 @@ def test_copies_are_equally_near_wherever_they_stand(width: int, threads: int) -
     assert found["i2s"].tolist() == list(range(1, 3001, 10))
 
 
-def test_ranks_are_those_of_the_tiles_laid_together() -> None:
+def test_ranks_are_those_of_the_matrix_of_all_tiles() -> None:
     """Also where a pair's similarity depends on its place in the tile, as a library's product may."""
     images, sentences, image_of = embeddings(600, 3001)
     places = torch.linspace(0, 0.3, ranks.SENTENCES)[:, None] * torch.linspace(0, 1, ranks.IMAGES)
@@ -132,7 +132,7 @@ def test_every_tile_is_computed_once_and_those_with_right_answers_twice() -> Non
 
 
 def test_a_diverged_model_has_no_ranks() -> None:
-    """No number is nearer than one that is not a number: every rank would be 1."""
+    """No number is nearer than NaN, so every rank would be 1."""
     images, sentences, image_of = embeddings(7, 5)
     images[3] = torch.nan
     with pytest.raises(InputError, match="not finite"):

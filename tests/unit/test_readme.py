@@ -1,4 +1,4 @@
-"""The README stays short, and what it and the other front pages say of the project is true."""
+"""The README stays short, and what it and the other front pages say about the project is true."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""Parameters with the words of real captions, which are counted here as well by another tool."""
+"""Parameters with the words of real captions, which another tool has counted too."""
 
 import os
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_multi30ks_words_and_the_parameters_that_they_make() -> None:
     assert last == f"at test time {gru + images + 160:,}, of which CLC-C 160"
 
 
-def test_words_get_there_by_their_first_translation(tmp_path: Path) -> None:
+def test_words_are_mapped_by_their_first_translation(tmp_path: Path) -> None:
     for language in ("fr", "cs", "ar", "af", "ko", "ru"):
         (tmp_path / f"en-{language}.txt").write_text("dog Chien\ndog toutou\ncar voiture de sport\nbus bus\n")
     found = with_translations({"en": {"dog", "car"}, "fr": {"chat", "de"}, "cs": {"pes"}}, tmp_path)

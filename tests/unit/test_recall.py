@@ -19,7 +19,7 @@ SENTENCES = torch.tensor(
     [
         [0.9, 0.1, 0.0],  # of image 0: nearest to it
         [0.2, 0.8, 0.1],  # of image 0: nearer to image 1
-        [0.5, 0.5, 0.1],  # of image 1: as near to image 0, which stands earlier
+        [0.5, 0.5, 0.1],  # of image 1: as near to image 0, which comes earlier
         [0.6, 0.2, 0.7],  # of image 2
     ]
 )
@@ -47,8 +47,8 @@ def test_recall_at_k_counts_ranks_up_to_k() -> None:
     assert recall_at_k(torch.tensor([1, 5, 6, 11]), 5) == 50.0
 
 
-def test_ties_do_not_flatter() -> None:
-    """A model that says the same of everything is no better than the order of the data."""
+def test_ties_do_not_improve_recalls() -> None:
+    """A model with equal similarities is no better than the order of the data."""
     same = torch.ones(4, 2)
     for ranks in both_ranks(same, same, torch.arange(4)).values():
         assert ranks.tolist() == [1, 2, 3, 4]
@@ -71,7 +71,7 @@ def test_ranks_equal_a_stable_sort(seed: int, images: int, most: int) -> None:
 def test_chance_by_hand() -> None:
     # Two images of one sentence each: R@1 is 1/2 either way, R@5 and R@10 are certain.
     assert chance_recalls(2, np.array([0, 1]))["mR"] == pytest.approx(100 * (0.5 + 0.5 + 4) / 6)
-    # Of ten sentences nine are of one image: found with 9/10 and 1/10 at once, with 1 and 1/2 among five.
+    # Nine of ten sentences belong to one image: R@1 is 9/10 and 1/10, R@5 is 1 and 1/2.
     uneven = chance_recalls(20, np.array([0] * 9 + [1]))
     assert (uneven["i2s_R@1"], uneven["i2s_R@5"]) == pytest.approx((50, 75))
     assert (uneven["s2i_R@1"], uneven["s2i_R@5"], uneven["s2i_R@10"]) == (5, 25, 50)

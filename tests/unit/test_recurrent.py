@@ -1,4 +1,4 @@
-"""TensorFlow's GRU by hand, how recurrent layers begin, and means over padded rows."""
+"""TensorFlow's GRU by hand, initial weights of recurrent layers, and means over padded rows."""
 
 import math
 from dataclasses import replace
@@ -43,7 +43,7 @@ def test_one_unit_of_tensorflows_gru_by_hand() -> None:
 
 
 def test_each_sentence_has_the_state_after_its_own_last_word() -> None:
-    """Sentences of three, two and one word; numbers of each alone."""
+    """Sentences of three, two and one word, against each on its own."""
     torch.manual_seed(0)
     layer, words = ResetBeforeGRU(4, 5), torch.randn(3, 3, 4)
     together = layer(pack_padded_sequence(words, [3, 2, 1], batch_first=True))[1][0]
@@ -99,7 +99,7 @@ def padded_mean(ids: list[int], longest: int) -> tuple[UniversalEmbedding, torch
     universal = universal_of(torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 4.0]]), "padded")
     universal.pad_to({"en": longest})
     with torch.no_grad():
-        universal["en"].table.weight[0] = torch.tensor([8.0, 8.0])  # what training made of padding
+        universal["en"].table.weight[0] = torch.tensor([8.0, 8.0])  # a trained vector of padding
         universal["en"].get_parameter("projection.weight").copy_(torch.eye(2))
         universal["en"].get_parameter("projection.bias").copy_(torch.tensor([0.5, 0.0]))
     return universal, means_of(universal, [ids])
@@ -151,12 +151,12 @@ def test_each_language_is_padded_to_its_own_longest_training_caption(
         torch.testing.assert_close(embedding.means(words), expected)
 
 
-def test_a_longer_sentence_changes_no_other_ones_padded_mean() -> None:
+def test_a_longer_sentence_changes_no_other_sentences_padded_mean() -> None:
     universal, alone = padded_mean([1, 2], 2)
     torch.testing.assert_close(means_of(universal, [[1, 2, 0], [1, 2, 1]])[:1], alone)
 
 
-def test_padding_is_trained_where_means_are_padded_and_nowhere_else() -> None:
+def test_padding_is_trained_only_if_means_are_padded() -> None:
     universal, mean = padded_mean([1, 2], 4)
     mean.sum().backward()
     np.testing.assert_allclose(universal["en"].table.weight.grad[0].numpy(), [2 / 4, 2 / 4])

@@ -1,4 +1,4 @@
-"""Every part that the registry names is of one of the kinds that `protocols` and `losses.loss` write down."""
+"""Every part that the registry names follows a protocol of `protocols` or `losses.loss`."""
 
 import inspect
 from typing import Any

@@ -1,4 +1,4 @@
-"""The report on inputs written by hand: what a reader sees is what was measured."""
+"""The report on hand-written inputs: it shows what was measured."""
 
 import hashlib
 import itertools
@@ -114,17 +114,17 @@ def report(
 
 
 def plain(html: str) -> str:
-    """What a reader reads."""
+    """The text that a reader sees."""
     return re.sub(r"\s+", " ", unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", html, flags=re.DOTALL)))
 
 
 def of_table(html: str, name: str) -> str:
-    """The part of the report that a table stands in."""
+    """The part of the report that contains a table."""
     start = html.index(f'<section id="{name}">')
     return html[start : html.index("</section>", start)]
 
 
-def test_a_table_has_the_papers_number_beside_ours_and_the_best_of_each_in_bold(tmp_path: Path) -> None:
+def test_a_table_has_the_papers_number_next_to_ours_and_the_best_of_each_in_bold(tmp_path: Path) -> None:
     html = report(tmp_path)
     section = of_table(html, "mine")
     body = section[section.index("<tbody") : section.index("</tbody>")]
@@ -179,13 +179,13 @@ def test_the_report_and_the_table_round_alike(tmp_path: Path) -> None:
     assert "23.1" not in text
 
 
-def test_the_report_says_what_its_numbers_are_worth(tmp_path: Path) -> None:
+def test_the_report_says_how_far_its_numbers_can_be_trusted(tmp_path: Path) -> None:
     text = plain(report(tmp_path))
     assert "only the order of rows and the sign of differences can be compared" in text
     assert "61.6" in text  # the paper's number is shown all the same
 
 
-def test_everything_asked_for_is_there(tmp_path: Path) -> None:
+def test_everything_requested_is_in_the_report(tmp_path: Path) -> None:
     text = plain(report(tmp_path))
     for said in (
         "a figure",
@@ -211,14 +211,14 @@ def test_a_claims_verdict_and_p_are_shown(tmp_path: Path) -> None:
     assert "no experiment" in text or "in none of the tables" in text
 
 
-def test_run_times_are_of_the_jobs_of_this_report_alone(tmp_path: Path) -> None:
+def test_run_times_are_only_of_the_jobs_of_this_report(tmp_path: Path) -> None:
     text = plain(report(tmp_path))
     assert "extract-features-vgg-2-of-3 30.0 1" in text
     assert "another-0-train" not in text
     assert "2 minutes in all" in text  # 90.5 and 30 seconds
 
 
-def test_a_report_of_own_data_speaks_of_no_paper(tmp_path: Path) -> None:
+def test_a_report_of_own_data_mentions_no_paper(tmp_path: Path) -> None:
     table = {"columns": {"multi30k": ["de", "fr"]}, "rows": ROWS}
     html = report(tmp_path, with_claims=False, tables={"mine": table})
     assert "<h1>Image-sentence retrieval on multi30k, mscoco</h1>" in html
@@ -237,7 +237,7 @@ def test_headings_are_in_order_and_every_table_has_a_caption(tmp_path: Path) -> 
     assert tables and all("<caption>" in table for table in tables)
 
 
-def test_many_columns_have_the_papers_numbers_on_lines_of_their_own(tmp_path: Path) -> None:
+def test_with_many_columns_the_papers_numbers_are_on_separate_lines(tmp_path: Path) -> None:
     html = report(tmp_path, tables={"mine": {**TABLE, "metrics": "all"}})
     section = of_table(html, "mine")
     (first, *_) = re.findall(r'<td role="cell" class="number" data-label="German mR">(.*?)</td>', section)
@@ -272,8 +272,8 @@ def test_a_legend_lists_languages_as_the_papers_do() -> None:
     assert _in_order({"cs", "xx", "en", "ja", "de", "aa"}) == ["en", "de", "cs", "ja", "aa", "xx"]
 
 
-def test_a_row_that_extends_the_one_above_it_stands_under_it(tmp_path: Path) -> None:
-    """As in Lessons, Table 7; a group's name stands over rows that extend no row of their table."""
+def test_a_row_that_extends_the_row_above_is_shown_below_it(tmp_path: Path) -> None:
+    """As in *Lessons*, Table 7; a group's name is shown above rows that extend no row of their table."""
     code = {"section": "as published code"}
     named = [
         {"method": "Multilingual"},
@@ -307,7 +307,7 @@ def test_a_mistyped_table_in_report_is_one_clear_message() -> None:
         configuration.load({"scale": "demo", "report": ["tabel2"]}, ROOT / "config")
 
 
-def test_a_report_is_made_of_the_tables_that_there_are_data_for() -> None:
+def test_a_report_has_the_tables_that_there_are_data_for() -> None:
     every = configuration.load({"scale": "demo"}, ROOT / "config").report
     lessons = {f"lessons/table{number}" for number in range(1, 8)} | {"lessons/figure3"}
     smalr = {"smalr/table1", "smalr/table2", "smalr/parameters", "smalr/figure1b", "smalr/figure3"}
@@ -321,7 +321,7 @@ def test_a_report_is_made_of_the_tables_that_there_are_data_for() -> None:
     assert set(configuration.makeable_tables(without)) == without_multi30k
 
 
-def test_smalrs_tables_are_reported_with_its_parameters_and_figures_alone_where_they_are_asked_for() -> None:
+def test_smalrs_tables_are_reported_with_its_parameters_and_its_figures_only_on_request() -> None:
     asked = ["smalr/table2", "smalr/figure3"]
     loaded = configuration.load({"scale": "demo", "report": asked}, ROOT / "config")
     assert loaded.report == asked
@@ -332,7 +332,7 @@ def test_smalrs_tables_are_reported_with_its_parameters_and_figures_alone_where_
         configuration.load({"scale": "demo", "report": ["smalr/figure2"]}, ROOT / "config")
 
 
-def test_claims_of_each_paper_stand_apart(tmp_path: Path) -> None:
+def test_claims_of_each_paper_are_in_separate_sections(tmp_path: Path) -> None:
     html = report(tmp_path, claims_of=("mule", "lessons", "smalr"))
     said = plain(html)
     for count, name, paper in (
@@ -385,7 +385,7 @@ def test_tables_are_in_the_papers_order() -> None:
     assert sorted(names, key=natural) == ["table1", "table2", "table10", "lessons/table1"]
 
 
-def test_a_dot_stands_where_its_number_is() -> None:
+def test_a_dot_is_at_its_number() -> None:
     (row,) = charts.intervals([{"measured": 30.0, "low": 20.0, "high": 45.0}], 10, 60)
     assert (row["from"], row["dot"], row["width"]) == (20, 40, 50)
 
@@ -407,7 +407,7 @@ def test_a_curve_begins_at_the_first_validation_and_ends_at_the_last() -> None:
 
 
 def sentences_of_languages() -> dict[str, TestSentences]:
-    """Three images; English finds the first two, French the first alone. Similarities (images, sentences)."""
+    """Three images; English finds the first two, French only the first. Similarities (images, sentences)."""
     english = np.array([[0.9, 0.1, 0.2], [0.1, 0.8, 0.3], [0.5, 0.6, 0.4]], dtype=np.float32)
     french = np.array([[0.9, 0.1, 0.2], [0.7, 0.2, 0.1], [0.0, 0.9, 0.3]], dtype=np.float32)
     rows = np.arange(3)
@@ -417,7 +417,7 @@ def sentences_of_languages() -> dict[str, TestSentences]:
     }
 
 
-def test_images_are_right_where_the_nearest_sentence_is_their_own() -> None:
+def test_images_are_right_if_the_nearest_sentence_is_their_own() -> None:
     found = _images(sentences_of_languages(), ["a", "b", "c"], np.random.default_rng(0))
     texts = {
         one["image"]: [(sentence["text"], sentence["right"]) for sentence in one["sentences"]]
@@ -447,7 +447,7 @@ def test_a_sentence_has_its_nearest_images_and_its_own_marked() -> None:
 
 
 def test_an_image_without_a_caption_in_a_language_is_no_candidate_there() -> None:
-    """French captions the second and third image alone; to both of its sentences the first is nearest."""
+    """French captions only the second and third image; the first is nearest to both of its sentences."""
     english = sentences_of_languages()["en"]
     similarity = np.array([[0.9, 0.9], [0.1, 0.2], [0.4, 0.3]], dtype=np.float32)
     french = TestSentences(similarity, np.array([1, 2]), ["deux", "trois"])
@@ -496,8 +496,8 @@ def test_a_page_of_another_kind_is_refused(tmp_path: Path) -> None:
         of_comparison("mine", tmp_path / "none.csv", configuration.report_settings(demo, ROOT / "config"))
 
 
-def test_pretrained_models_stand_in_a_section_of_their_own_and_in_no_table(tmp_path: Path) -> None:
-    """Also where they are better than every row: no best number, no claim and no plot knows them."""
+def test_frozen_models_are_in_a_separate_section_and_in_no_table(tmp_path: Path) -> None:
+    """Even if they are better than every row: they count for no best number, claim or plot."""
     without = report(tmp_path / "without")
     assert 'id="context"' not in without
     row = {"model": "OWNER/clip", "scale": "demo", "dataset": "multi30k", "language": "de"}

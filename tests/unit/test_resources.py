@@ -1,4 +1,4 @@
-"""Every job that a cluster's queue may get says what it needs."""
+"""Every job that may be submitted to a cluster's queue declares its resources."""
 
 import re
 from pathlib import Path
@@ -48,13 +48,13 @@ def test_a_job_that_may_run_out_of_memory_gets_more_when_tried_again() -> None:
     assert [memory(None, attempt=attempt) for attempt in (1, 2)] == [1000, 2000]
 
 
-def test_a_job_with_a_gpu_is_told_so() -> None:
+def test_a_job_with_a_gpu_gets_the_option() -> None:
     asking = {name: text for name, text in queue_of_rules().items() if re.search(r"\bgpu=", text)}
     assert "train" in asking
     assert all("--gpus {resources.gpu}" in text for text in asking.values())
     assert not any("--gpus" in text for name, text in rules().items() if name not in asking)
 
 
-def test_no_stage_is_given_as_many_threads_as_happen_to_be_free() -> None:
-    """With `--cores 1` a job has fewer than it declares, and other sums of the same numbers."""
+def test_no_stage_gets_as_many_threads_as_happen_to_be_free() -> None:
+    """With `--cores 1` a job has fewer than it declares, and would round sums differently."""
     assert not [name for name, text in rules().items() if "{threads}" in text]

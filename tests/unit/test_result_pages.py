@@ -1,4 +1,4 @@
-"""Pages show what the files of results/published say, and runs are copied with what made them."""
+"""Pages show the numbers in results/published, and runs are copied with a record of what made them."""
 
 import json
 import re
@@ -103,12 +103,12 @@ def test_tables_are_filled_and_the_rest_of_a_page_stays(repository: Path) -> Non
     assert published.fill_pages(repository) == []
 
 
-def test_a_run_that_is_not_there_is_named(repository: Path) -> None:
+def test_a_missing_run_is_named(repository: Path) -> None:
     with pytest.raises(InputError, match=r"results/published/large/claims\.csv"):
         published.filled_page("<!-- verdicts large -->\n<!-- end -->\n", repository)
 
 
-def test_the_pages_of_this_repository_are_as_their_files_say() -> None:
+def test_the_pages_of_this_repository_agree_with_their_files() -> None:
     differing = [
         path.relative_to(ROOT)
         for path in published.pages(ROOT)
@@ -124,7 +124,7 @@ def test_every_opened_table_of_a_page_ends() -> None:
         assert len(opened) == len(published.BLOCK.findall(text)), path
 
 
-def test_a_published_run_says_what_made_it_and_is_small() -> None:
+def test_a_published_run_records_what_made_it_and_is_small() -> None:
     for path in (ROOT / published.FOLDER).glob("*/run.json"):
         run = json.loads(path.read_text(encoding="utf-8"))
         assert set(run) == {"command", "commit", "date", "machine", "versions", "seeds", "hours_of_cpu"}
@@ -183,7 +183,7 @@ def test_a_run_is_copied_with_its_commit_and_times(
     ]
 
 
-def test_a_run_of_changed_code_is_not_copied(finished_run: Path) -> None:
+def test_a_run_of_uncommitted_code_is_not_copied(finished_run: Path) -> None:
     (finished_run / ".gitignore").write_text("work\nresults\nx\n")
     with pytest.raises(InputError, match="differ from the commit"):
         published.copy_run("small", "demo", "snakemake", finished_run)

@@ -13,13 +13,13 @@ MEAN = sum(FOUND) / 6
 
 def test_a_half_rounds_the_same_way_before_it_is_written_and_after() -> None:
     written = float(f"{MEAN:.6f}")
-    assert (f"{MEAN:.1f}", f"{written:.1f}") == ("23.2", "23.1")  # why this module is there
+    assert (f"{MEAN:.1f}", f"{written:.1f}") == ("23.2", "23.1")  # why the module `rounding` exists
     assert tenths(MEAN) == tenths(written) == "23.2"
 
 
 @given(st.floats(-100, 100))
 @example(23.1499996)  # written as 23.150000
-def test_a_number_has_the_tenth_of_what_is_written_of_it(value: float) -> None:
+def test_a_number_and_its_written_form_have_the_same_tenth(value: float) -> None:
     assert tenths(value) == tenths(float(f"{value:.6f}"))
 
 

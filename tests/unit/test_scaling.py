@@ -41,7 +41,7 @@ def save_small_model(
 ) -> Path:
     """A trained model and its evaluation: in each language half of four images are found first.
 
-    Those of LIWE and with masking are told by their names.
+    The name says whether it is LIWE or has masking.
     """
     folder = folder / name
     folder.mkdir()
@@ -119,8 +119,8 @@ def test_parameters_are_those_of_the_trained_models(tmp_path: Path) -> None:
     assert (found["low"] < 50).all() and (found["high"] > 50).all()
 
 
-def test_a_point_of_several_models_is_the_mean_of_them_and_of_their_seeds(tmp_path: Path) -> None:
-    """20 and 40 in English, 60 and 80 in German: 50. Of 5, 15, 25 and 35 words 20 are the mean.
+def test_a_point_of_several_models_is_the_mean_over_models_and_seeds(tmp_path: Path) -> None:
+    """20 and 40 in English, 60 and 80 in German: 50. The mean of 5, 15, 25 and 35 words is 20.
 
     Of twenty images four each are found in 1, 3/4, 1/2, 1/4 and none of the seeds and languages.
     """
@@ -150,7 +150,7 @@ def test_a_point_of_several_models_is_the_mean_of_them_and_of_their_seeds(tmp_pa
     assert found["high"] == pytest.approx(50 + 1.96 * error, abs=1)
 
 
-def test_a_classifier_counts_where_a_loss_trained_it(tmp_path: Path) -> None:
+def test_a_classifier_counts_if_a_loss_trained_it(tmp_path: Path) -> None:
     found = make_table(
         tmp_path, settings(point("MULE", ["mule"], 2)), {"mule": ["en", "de"]}, classifier=True
     )
@@ -174,7 +174,7 @@ def test_a_model_that_reads_characters_needs_all_of_itself_at_test_time(tmp_path
     assert found["parameters"][0] == found["parameters_at_test"][0] == words + recurrent + 7 * 3 + 3
 
 
-def test_what_is_missing_is_told_together(tmp_path: Path) -> None:
+def test_all_that_is_missing_is_reported_together(tmp_path: Path) -> None:
     chosen = settings(point("MULE", ["mule"], 2), point("PCA", ["pca"], 2))
     with pytest.raises(InputError) as error:
         make_table(tmp_path, chosen, {"other": ["en", "de"]})
@@ -203,8 +203,8 @@ def circles(svg: ElementTree.Element) -> list[ElementTree.Element]:
     return [one for one in svg.iter("{http://www.w3.org/2000/svg}circle") if len(one)]
 
 
-def test_a_point_stands_at_its_parameters_and_recall(tmp_path: Path) -> None:
-    """On an axis from 0 to 20 million, 5 and 20 million are a quarter and the whole of it from its start."""
+def test_a_point_is_at_its_parameters_and_recall(tmp_path: Path) -> None:
+    """On an axis from 0 to 20 million, 5 and 20 million are at a quarter and at the end."""
     rows = [
         {"series": "A", "parameters": 5_000_000, "mR": 45.0, "label": "5<"},
         {"series": "B", "parameters": 20_000_000},
@@ -229,7 +229,7 @@ def test_a_points_area_is_its_parameters_in_millions_to_the_power_of_one_and_a_h
     assert radius(10**9, "") == 4.0
 
 
-def test_a_panel_a_data_set_and_a_key_a_series(tmp_path: Path) -> None:
+def test_there_is_a_panel_per_data_set_and_a_key_per_series(tmp_path: Path) -> None:
     rows = [
         {"series": name, "dataset": data, "parameters": 10**6}
         for data in ("mscoco", "multi30k")
@@ -243,7 +243,7 @@ def test_a_panel_a_data_set_and_a_key_a_series(tmp_path: Path) -> None:
     assert "mscoco: mR, mean over 2 languages" in texts
 
 
-def test_points_are_of_the_experiments_that_the_captions_name() -> None:
+def test_points_show_the_experiments_that_the_captions_name() -> None:
     """Figure 1b: MULE and S-LIWE against languages, L-LIWE and SMALR with ten; Figure 3: on all ten."""
     loaded = configuration.load({"scale": "demo"}, CONFIG)
     figure = configuration.figure_settings(loaded, CONFIG, "1b")

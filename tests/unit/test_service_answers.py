@@ -1,4 +1,4 @@
-"""What services answer with status 200, or in headers, that is no translation: never kept, never followed."""
+"""Answers of services with status 200, or in headers, that are no translations: never stored or followed."""
 
 import http.server
 import json
@@ -62,7 +62,7 @@ def service() -> Iterator[Answering]:
 
 @pytest.fixture(autouse=True)
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key as if deep-translator, which reads keys when it is imported, had found it."""
+    """Set a key as if deep-translator, which reads keys when it is imported, had found it."""
     monkeypatch.setenv("LIBRE_API_KEY", "s3cret")
     source, target, _, *others = deep_translator.LibreTranslator.__init__.__defaults__
     defaults = (source, target, "s3cret", *others)
@@ -79,7 +79,7 @@ def stored_rows(folder: Path) -> list[tuple[str, ...]]:
     return list(Cache(folder / "c.sqlite").rows())
 
 
-def test_a_null_is_no_translation(service: Answering, tmp_path: Path) -> None:
+def test_a_null_is_not_a_translation(service: Answering, tmp_path: Path) -> None:
     service.body = {"translatedText": None}
     assert translate("libre", service.url, tmp_path) == [""]
     assert stored_rows(tmp_path) == []

@@ -1,4 +1,4 @@
-"""The configuration: every mistake said together; a stage gets what it depends on and nothing else."""
+"""The configuration: all mistakes are reported together; a stage gets what it depends on and nothing else."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def test_the_scales_are_valid(scale: str) -> None:
 
 @pytest.fixture
 def flickr8k_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the files of the small version name by environment variables."""
+    """The paths that the files of the small version name by environment variables."""
     for name in ("MIRROR", "FLICKR8K", "DICTIONARIES"):
         monkeypatch.setenv(f"MULTILINGUAL_{name}", str(tmp_path))
     (tmp_path / "features-resnet50.h5").touch()
@@ -48,7 +48,7 @@ def test_the_files_for_configfile_are_valid(file: Path) -> None:
 
 
 def test_an_empty_block_empties_pairs_weights_and_origins_and_no_other() -> None:
-    """SMALR has one weight of the classifier for all data sets, also where MULE has others."""
+    """SMALR has one weight of the classifier for all data sets, even if MULE has several."""
     authors = load(**configuration.read(CONFIG / "authors-code.yaml"))
     chosen = [
         configuration.experiment_settings(authors, "mscoco", name, 0).classifier.weight
@@ -61,7 +61,7 @@ def test_an_empty_block_empties_pairs_weights_and_origins_and_no_other() -> None
     assert found == {"translation": {"pairs": {}, "cache": "c"}, "model": {"hidden_size": 3}}
 
 
-def test_six_languages_have_captions_of_their_own() -> None:
+def test_six_languages_have_their_own_captions() -> None:
     data = load(**configuration.read(CONFIG / "six-languages.yaml")).datasets["multi30k"]
     assert data.languages == ["en", "de", "fr", "cs", "zh", "ja"]
     assert set(data.languages).isdisjoint(data.translated_languages)
@@ -78,7 +78,7 @@ def test_the_paper_scale_has_the_papers_sizes() -> None:
     assert paper.classifier.weight == 1e-6
 
 
-def test_scale_flickr8k_has_the_papers_sizes_and_rates_on_data_of_its_own() -> None:
+def test_scale_flickr8k_has_the_papers_sizes_and_rates_on_other_data() -> None:
     paper, flickr8k = load(scale="paper"), load(scale="flickr8k")
     assert {key for key in Configuration.model_fields if getattr(paper, key) != getattr(flickr8k, key)} == {
         "scale", "datasets", "images", "translation", "words", "muse", "bert", "report",
@@ -105,8 +105,8 @@ def test_scale_flickr8k_has_the_papers_sizes_and_rates_on_data_of_its_own() -> N
     }
 
 
-def test_numbers_of_scale_flickr8k_are_made_with_these_settings() -> None:
-    """Those of docs/results.md; chosen on validation alone, or so small that two cores do (the files say)."""
+def test_results_at_scale_flickr8k_have_these_settings() -> None:
+    """The settings of docs/results.md, chosen on validation or small enough for two cores."""
     two, gpu, lessons, smalr = (
         configuration.read(CONFIG / f"flickr8k-{name}.yaml")
         for name in ("small", "small-gpu", "small-lessons", "small-smalr")
@@ -198,8 +198,8 @@ def authors_code(scale: str) -> Configuration:
 
 
 @pytest.mark.parametrize("scale", ["demo", "flickr8k", "paper"])
-def test_one_file_sets_every_way_of_the_authors_code(scale: str) -> None:
-    """What their code does where the paper says otherwise, or nothing (`docs/mule.md`)."""
+def test_one_file_sets_everything_as_in_the_authors_code(scale: str) -> None:
+    """What their code does if the paper says something else, or nothing (`docs/mule.md`)."""
     settings = authors_code(scale)
     model, training = settings.model, settings.training
     found = {
@@ -246,7 +246,7 @@ def test_an_epoch_is_a_pass_over_sentences_in_training_and_pretraining(scale: st
         assert cut(settings, "multi30k", "mule-full", 0).training.epoch_unit == "sentences"
 
 
-def test_images_are_drawn_by_groups_only_where_captions_are_by_people() -> None:
+def test_images_are_drawn_by_groups_only_with_human_captions() -> None:
     """MULE, supplement: three groups of MSCOCO's images; with translations every image has every language."""
     settings = load(scale="paper")
     three = [["en"], ["en", "ja"], ["en", "zh"]]
@@ -260,7 +260,7 @@ def test_images_are_drawn_by_groups_only_where_captions_are_by_people() -> None:
             assert cut(settings, "mscoco", name, 0).groups == expected, name
 
 
-def test_a_setting_of_groups_reruns_nothing_where_there_are_none() -> None:
+def test_a_setting_of_groups_reruns_nothing_without_groups() -> None:
     for cut in (configuration.experiment_settings, configuration.pretraining_settings):
         with_groups, without = (
             cut(load(training={"image_groups": groups}), "multi30k", "mule-full", 0)
@@ -269,7 +269,7 @@ def test_a_setting_of_groups_reruns_nothing_where_there_are_none() -> None:
         assert with_groups == without
 
 
-def test_every_mistake_is_said_together_with_what_to_do() -> None:
+def test_all_mistakes_are_reported_together_with_what_to_do() -> None:
     with pytest.raises(InputError) as caught:
         load(trainig={}, training={"epochs": 0, "lerning_rate": 1}, images={"crops": 3})
     message = str(caught.value)
@@ -279,12 +279,12 @@ def test_every_mistake_is_said_together_with_what_to_do() -> None:
     assert "images.crops: found 3, expected 1 (centre)" in message
 
 
-def test_the_schema_for_editors_is_that_of_the_classes() -> None:
+def test_the_schema_for_editors_is_generated_from_the_classes() -> None:
     assert (CONFIG / "schema.json").read_text(encoding="utf-8") == schema_text()
 
 
 @pytest.mark.parametrize("path", sorted(CONFIG.glob("*.yaml")), ids=lambda path: path.name)
-def test_the_schema_for_editors_takes_the_files(path: Path) -> None:
+def test_the_schema_for_editors_accepts_the_files(path: Path) -> None:
     validator = Draft202012Validator(json.loads(schema_text()))
     values = configuration.read(path)
     if path.name == "experiments.yaml":
@@ -334,7 +334,7 @@ def test_contradictions_between_keys() -> None:
     assert "translated queries need a model of one language" in message
 
 
-def test_a_row_number_that_is_given_twice_names_both_rows() -> None:
+def test_a_repeated_row_number_names_both_rows() -> None:
     rows = [{"row": row, "method": "m", "experiment": "embn"} for row in (1, 2, 1, 3, 2)]
     with pytest.raises(InputError) as caught:
         load(tables={"mine": {"columns": {"multi30k": ["en"]}, "rows": rows}})
@@ -343,7 +343,7 @@ def test_a_row_number_that_is_given_twice_names_both_rows() -> None:
     assert str(caught.value).count("\n") == 2
 
 
-def test_codes_that_are_no_languages_are_told_with_the_one_that_is_meant() -> None:
+def test_for_invalid_language_codes_the_intended_code_is_suggested() -> None:
     with pytest.raises(InputError) as caught:
         load(
             datasets={"mscoco": {"languages": ["en", "cn", "jp"], "groups": []}},
@@ -361,7 +361,7 @@ def test_codes_that_are_no_languages_are_told_with_the_one_that_is_meant() -> No
     assert "translation.pairs: 'ua' is no language of ISO 639-1, did you mean 'uk'?" in told
 
 
-def test_norwegian_is_a_language_though_yaml_reads_its_code_as_false(tmp_path: Path) -> None:
+def test_norwegian_is_a_language_although_yaml_reads_its_code_as_false(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(
         "training: {repeat_captions: no}\ncaption_origins: {no: google}\ncolumns: {mine: [en, no]}\n"
@@ -380,7 +380,7 @@ def test_norwegian_is_a_language_though_yaml_reads_its_code_as_false(tmp_path: P
     assert settings.training.repeat_captions is False
 
 
-def test_a_key_that_stands_twice_is_named_with_both_lines(tmp_path: Path) -> None:
+def test_a_repeated_key_is_named_with_both_lines(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(
         "seeds: [0]\ntraining:\n  epochs: 2\n  learning_rate_decay: 1.0\n  epochs: 3\n"
@@ -396,7 +396,7 @@ def test_a_key_that_stands_twice_is_named_with_both_lines(tmp_path: Path) -> Non
         ]
 
 
-def test_splits_that_cannot_be_are_told() -> None:
+def test_impossible_splits_are_reported() -> None:
     own = {"source": "custom", "captions": "mine/{language}.csv", "images": "mine", "languages": ["en"]}
     with pytest.raises(InputError) as caught:
         load(scale="paper", datasets={"mine": own, "multi30k": {"split": "flickr30k"}})
@@ -433,7 +433,7 @@ def test_paths_take_environment_variables(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_numbers_from_the_command_line_are_numbers() -> None:
-    """Snakemake hands --config seeds=[0,1] training={learning_rate: 1e-3} over as text."""
+    """Snakemake passes --config seeds=[0,1] training={learning_rate: 1e-3} as text."""
     found = load(seeds=["0", "1"], training={"learning_rate": "1e-3", "repeat_captions": "true"})
     assert found.seeds == [0, 1]
     assert found.training.learning_rate == 0.001
@@ -454,7 +454,7 @@ def test_what_an_experiment_does_not_use_does_not_reach_it() -> None:
     assert experiment(usual, "mule-nc") != experiment(changed, "mule-nc")
 
 
-def test_an_experiment_may_have_settings_of_its_own() -> None:
+def test_an_experiment_may_have_its_own_settings() -> None:
     changed = load(experiments={"mule-nc": {"settings": {"training": {"learning_rate": 5e-4}}}})
     assert experiment(changed, "mule-nc").training.learning_rate == 5e-4
     assert experiment(changed, "mule-nc-lc") == experiment(load(), "mule-nc-lc")
@@ -463,7 +463,7 @@ def test_an_experiment_may_have_settings_of_its_own() -> None:
 ON_VGG = {"on-vgg": {"branches": "shared", "captions": "human", "features": "vgg"}}
 
 
-def test_a_feature_set_is_laid_over_the_main_one() -> None:
+def test_a_feature_set_is_merged_over_the_main_one() -> None:
     settings = load(images={"sets": {"vgg": {"crop": 96}}}, experiments=ON_VGG)
     main, vgg = (configuration.feature_settings(settings, name) for name in (None, "vgg"))
     assert vgg == main.model_copy(update={"crop": 96, "crops": 1})
@@ -478,7 +478,7 @@ def test_the_paper_scale_has_vgg_features_as_published() -> None:
     assert (vgg.resize, vgg.crop, vgg.crops) == (256, 224, 10)
 
 
-def test_ready_made_features_are_of_the_set_that_names_them() -> None:
+def test_precomputed_features_belong_to_the_set_that_names_them() -> None:
     settings = load(images={"features": "main.h5", "sets": {"own": {"features": "$HOME/own.h5"}}})
     sets = settings.images.feature_sets()
     assert [sets[name].features for name in (None, "vgg")] == ["main.h5", None]
@@ -488,7 +488,7 @@ def test_ready_made_features_are_of_the_set_that_names_them() -> None:
     assert configuration.feature_settings(settings, "vgg").crops == 1
 
 
-def test_mistakes_in_feature_sets_name_the_sets_that_there_are() -> None:
+def test_mistakes_in_feature_sets_name_the_existing_sets() -> None:
     with pytest.raises(InputError) as caught:
         load(
             images={"sets": {"vgg": {"crop": 300}}},
@@ -500,7 +500,7 @@ def test_mistakes_in_feature_sets_name_the_sets_that_there_are() -> None:
         load(images={"sets": {"vgg": {"bakcbone": "vgg19"}}})
 
 
-def test_an_experiment_whose_features_are_not_at_hand_is_left_out_and_the_reason_said() -> None:
+def test_an_experiment_without_its_features_is_left_out_with_the_reason() -> None:
     rows = [
         {"row": 1, "method": "MULE", "experiment": "mule-full"},
         {"row": 2, "method": "on VGG", "experiment": "on-vgg"},
@@ -516,7 +516,7 @@ def test_an_experiment_whose_features_are_not_at_hand_is_left_out_and_the_reason
     assert configuration.claim_settings(lacking).left_out["on-vgg"] == reason
 
 
-def test_one_model_a_language() -> None:
+def test_one_model_per_language() -> None:
     names = load().experiments_on("mscoco")
     assert [name for name in names if name.startswith("embn-")][:3] == ["embn-en", "embn-zh", "embn-ja"]
     assert names["embn-zh"].languages == ["zh"]
@@ -534,7 +534,7 @@ def own(**changes: object) -> dict[str, Any]:
     return {"source": "custom", "captions": "c.csv", "images": "photos", "languages": ["en", "sw"], **changes}
 
 
-def test_a_data_set_of_ones_own_needs_little() -> None:
+def test_a_custom_data_set_needs_few_keys() -> None:
     settings = load(datasets={"birds": own()})
     data = settings.datasets["birds"]
     assert settings.stands_for("birds") == "birds"
@@ -602,7 +602,7 @@ def test_an_experiment_without_ranking_has_none() -> None:
     assert other.model.encoder == "embn"
 
 
-def test_encoders_and_losses_that_do_not_fit_are_said_together() -> None:
+def test_encoders_and_losses_that_do_not_fit_are_reported_together() -> None:
     vse = {"encoder": "vse", "word_vectors": "scratch"}
     wrong = {
         "a": {"branches": "shared", "captions": "human", "settings": {"model": {"similarity": "order"}}},
@@ -636,8 +636,8 @@ def test_rows_are_added_to_a_table_without_repeating_it() -> None:
         load(tables={"table2": {"add_rows": [{"row": 20, "method": "mine"}]}})
 
 
-def test_an_evaluation_tells_what_training_began_from() -> None:
-    """Of these keys the settings of the training itself have nothing."""
+def test_an_evaluation_records_what_training_started_from() -> None:
+    """The settings of the training itself do not have these keys."""
     changes: dict[str, dict[str, Any]] = {
         "mule-full": {"pretraining": {"epochs": 9}},
         "smalr": {"assignment": {"pairs": "different"}},
@@ -719,13 +719,13 @@ def _row(experiment: str, **keys: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_would_give_another_number_than_it_says_is_refused(said: str, user: dict[str, Any]) -> None:
+def test_settings_that_would_give_mislabelled_numbers_are_refused(said: str, user: dict[str, Any]) -> None:
     with pytest.raises(InputError) as refused:
         load(**user)
     assert said in str(refused.value)
 
 
-def test_an_experiment_is_found_as_among_all() -> None:
+def test_a_single_experiment_is_the_same_as_among_all() -> None:
     settings = load()
     for dataset in settings.datasets:
         every = settings.experiments_on(dataset)
@@ -737,7 +737,7 @@ def test_an_experiment_is_found_as_among_all() -> None:
 
 
 def test_languages_are_in_the_order_of_the_data_set() -> None:
-    """Batches are drawn and losses summed in it, whatever order an experiment names them in."""
+    """Batches are drawn and losses summed in that order, whatever order an experiment names them in."""
     made = {"two": {"branches": "shared", "captions": "human", "languages": ["cs", "en"]}}
     assert configuration.experiment_named(load(experiments=made), "multi30k", "two").languages == [
         "en",
@@ -752,20 +752,20 @@ def test_languages_are_in_the_order_of_the_data_set() -> None:
         ["mule-ten", "mule-own", "mule-one-en"],  # Figure 1b
     ],
 )
-def test_points_of_a_figure_have_one_model_also_as_in_the_authors_code(names: list[str]) -> None:
-    """Which pads sentences."""
+def test_points_of_a_figure_have_one_model_also_with_the_authors_settings(names: list[str]) -> None:
+    """The authors' code pads sentences."""
     authors = load(**configuration.read(CONFIG / "authors-code.yaml"))
     models = [configuration.experiment_settings(authors, "multi30k", name, 0).model for name in names]
     assert all(model == models[0] for model in models)
 
 
-def test_captions_said_to_be_human_are(tmp_path: Path) -> None:
+def test_captions_of_origin_human_are_human(tmp_path: Path) -> None:
     of = load(datasets={"multi30k": {"caption_origins": {"de": "human", "fr": "google"}}})
     human = configuration.table_settings(of, "smalr/table2").human or {}
     assert human["multi30k"] == ["en", "de", "cs"]
 
 
-def test_translated_columns_of_ones_own_table_are_marked() -> None:
+def test_translated_columns_of_a_users_table_are_marked() -> None:
     rows = [{"row": 1, "method": "ten", "experiment": "mule-ten"}]
     of = load(tables={"mine": {"columns": {"multi30k": ["en", "ar"]}, "rows": rows}})
     assert configuration.table_settings(of, "mine").caption_origins["multi30k"]["ar"] == "dictionary"

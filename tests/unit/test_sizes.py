@@ -35,13 +35,13 @@ def test_smalr_has_own_vectors_entries_and_what_masking_learns() -> None:
     assert sum(found.values()) < 20_000_000
 
 
-def test_a_language_agnostic_model_has_entries_alone() -> None:
+def test_a_language_agnostic_model_has_only_entries() -> None:
     found = count(of("smalr-la"), WORDS, shared=12_000)
     assert (found["words"], found["layers"], found["losses"]) == (0, 0, 0)
     assert found["entries"] == 12_000 * 512
 
 
-def test_without_nc_and_lc_a_model_has_no_classifier_and_parallel_ones_a_branch_a_language() -> None:
+def test_without_nc_and_lc_there_is_no_classifier_and_parallel_models_have_a_branch_per_language() -> None:
     one, four = ({code: 100 for code in TEN[:number]} for number in (1, 4))
     alone, parallel = count(of("embn-en"), one), count(of("parallel-embn"), four)
     assert alone["classifier"] == parallel["classifier"] == 0
@@ -59,7 +59,7 @@ def test_at_test_time_there_are_7_1_million() -> None:
     assert round((sum(found.values()) + 352) / 1e6, 1) == 7.1
 
 
-def test_padding_counts_where_its_vector_is_trained() -> None:
+def test_padding_counts_if_its_vector_is_trained() -> None:
     settings = of("mule-ten")
     padded = settings.model.model_copy(update={"universal_mean": "padded"})
     more = sum(count(settings.model_copy(update={"model": padded}), WORDS).values())

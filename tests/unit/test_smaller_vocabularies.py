@@ -64,7 +64,7 @@ def test_vectors_are_their_coordinates_along_the_directions_of_most_variance() -
 def test_the_largest_number_of_a_direction_is_positive(
     direction: tuple[float, ...], places: tuple[int, ...]
 ) -> None:
-    """Which of the two senses the decomposition gives depends on the machine."""
+    """Which of two opposite directions the decomposition gives depends on the machine."""
     vectors = np.outer(places, direction)
     whole = vocabulary("fr", ["a", "b", "c"], dict(zip("abc", vectors, strict=True)))
     sense = 1 if max(direction) > -min(direction) else -1
@@ -72,7 +72,7 @@ def test_the_largest_number_of_a_direction_is_positive(
     np.testing.assert_allclose(with_smaller_vectors(whole, 1).vectors[1:, 0], expected, atol=1e-5)
 
 
-def test_distances_are_kept_where_all_directions_are() -> None:
+def test_distances_are_kept_if_all_directions_are() -> None:
     whole = make_vocabulary("fr", list("abcdefgh"), size=4)
     found = with_smaller_vectors(whole, 4)
     for one in range(1, 9):
@@ -83,7 +83,7 @@ def test_distances_are_kept_where_all_directions_are() -> None:
 
 
 def test_a_vocabulary_of_few_words_keeps_all_its_directions() -> None:
-    """Three words lie in a plane: two numbers say all of them, and the third is 0."""
+    """Three words lie in a plane: two numbers describe them, and the third is 0."""
     whole = make_vocabulary("fr", list("abc"), size=5)
     found = with_smaller_vectors(whole, 3).vectors
     assert not found[:, 2].any()
@@ -91,7 +91,7 @@ def test_a_vocabulary_of_few_words_keeps_all_its_directions() -> None:
     np.testing.assert_allclose(np.linalg.norm(found[1] - found[2:], axis=1), apart, rtol=1e-5)
 
 
-def test_vectors_are_not_made_longer() -> None:
+def test_vectors_cannot_get_more_dimensions() -> None:
     with pytest.raises(InputError, match="word vectors of 3 numbers cannot be reduced to 4"):
         with_smaller_vectors(FRENCH, 4)
 
@@ -101,7 +101,7 @@ def mapped_vocabulary() -> Vocabulary:
     return mapped_to_english(FRENCH, COUNT, 5, ENGLISH, candidates)
 
 
-def test_rare_words_become_the_first_english_word_that_there_is() -> None:
+def test_rare_words_become_the_first_known_english_word() -> None:
     """impériale (4 times) is bus, not red; rare has no translation and keeps its vector; chien (9) stays."""
     found = mapped_vocabulary()
     assert found.words == ["", "chien", "rare", "rouge", "impériale"]
@@ -109,7 +109,7 @@ def test_rare_words_become_the_first_english_word_that_there_is() -> None:
     assert np.array_equal(found.vectors[:4], FRENCH.vectors[[0, 1, 3, 4]]) and not found.vectors[4].any()
 
 
-def test_the_reduction_that_is_named_is_the_one_that_is_written(tmp_path: Path) -> None:
+def test_the_named_reduction_is_written(tmp_path: Path) -> None:
     write_vocabulary(FRENCH, {}, tmp_path / "fr.h5")
     seen = ["chien rouge"] * 5 + ["rare"]
     for reduction, words, size in (("frequency-5", ["", "chien", "rouge"], 3), ("pca-2", FRENCH.words, 2)):
@@ -118,7 +118,7 @@ def test_the_reduction_that_is_named_is_the_one_that_is_written(tmp_path: Path) 
         assert (found.language, found.words, found.vectors.shape[1]) == ("fr", words, size)
 
 
-def test_a_mapping_outlasts_its_file(tmp_path: Path) -> None:
+def test_a_mapping_is_read_back_from_its_file(tmp_path: Path) -> None:
     for part, name in ((FRENCH, "fr"), (ENGLISH, "en")):
         write_vocabulary(part, {}, tmp_path / f"{name}.h5")
     (tmp_path / "en-fr.txt").write_text("bus impériale\ndog chien\n", encoding="utf-8")
@@ -187,12 +187,12 @@ def test_a_saved_model_reads_mapped_words_as_before(tmp_path: Path) -> None:
     assert count_parameters(plain) - count_parameters(model) == 3  # one word vector
 
 
-def test_words_read_as_english_need_settings_that_know_of_them() -> None:
+def test_words_read_as_english_need_a_reduction_in_the_settings() -> None:
     with pytest.raises(InputError, match="settings no `reduction`:\n  - fr: 1 words"):
         start_model(PLAIN, {"en": ENGLISH, "fr": mapped_vocabulary()}, None, 7)
 
 
-def test_a_sentence_of_mapped_words_alone_has_no_gradient_on_french() -> None:
+def test_a_sentence_of_only_mapped_words_has_no_gradient_on_french() -> None:
     embedding = universal()
     sentences = {"fr": Sentences(torch.tensor([[4, 4]]), torch.tensor([2]))}
     means = embedding.means(read_words(embedding, sentences))
@@ -222,6 +222,6 @@ def test_figure_3_has_the_texts_reductions() -> None:
         ({"reduction": "halved-2"}, "frequency-5 .words seen 5 times or more."),
     ],
 )
-def test_a_reduction_that_cannot_be_is_refused(experiment: dict[str, Any], said: str) -> None:
+def test_an_impossible_reduction_is_refused(experiment: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         configuration.load({"scale": "demo", "experiments": {"mule-ten": experiment}}, CONFIG)

@@ -1,4 +1,4 @@
-"""Claims that name a row with `consistency`, and all claims of SMALR on the numbers that it prints."""
+"""Claims that name a row with `consistency`, and all claims of SMALR judged by its printed numbers."""
 
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ def claim_file(folder: Path, *compared: dict[str, Any]) -> Path:
 def of_smalr(
     folder: Path, own: list[float], average: list[float], learned: list[float], images: int = 100
 ) -> list[Path]:
-    """SMALR on Multi30K in its four languages by people, in one seed."""
+    """Evaluations of SMALR on Multi30K in its four languages with human captions, one seed."""
     test: Test = {
         ("multi30k", "smalr", queries, 0): dict(zip(("en", "de", "fr", "cs"), values, strict=True))
         for queries, values in (("original", own), ("average", average), ("learned", learned))
@@ -60,7 +60,7 @@ OWN, AVERAGE, LEARNED = [50.0, 40, 30, 20], [60.0, 45, 32, 21], [58.0, 47, 34, 2
 def test_a_term_names_the_evaluation_of_its_row(
     tmp_path: Path, greater: str, than: str, differences: list[float]
 ) -> None:
-    """Would it take the row without consistency, every difference were 0."""
+    """If it used the row without consistency, every difference would be 0."""
     languages = {"multi30k": ["en", "de", "fr", "cs"]}
     claim = claim_file(tmp_path, {"greater": greater, "than": than, "in": languages})
     judge(tmp_path, of_smalr(tmp_path, OWN, AVERAGE, LEARNED), settings(), claim)
@@ -86,7 +86,7 @@ def test_a_mean_over_languages_and_a_gain_against_a_gain_are_of_the_named_rows(t
 
 
 def test_a_model_has_its_own_seeds_with_and_without_consistency(tmp_path: Path) -> None:
-    """It gains 10 in every seed, 10 of 100 images: seeds as far apart as 20 and 70 make no interval."""
+    """It gains 10 of 100 images in every seed: seeds as different as 20 and 70 do not widen the interval."""
     test: Test = {
         ("multi30k", "smalr", queries, seed): {"fr": value + gain}
         for queries, gain in (("original", 0.0), ("average", 10.0))
@@ -102,7 +102,7 @@ def test_a_model_has_its_own_seeds_with_and_without_consistency(tmp_path: Path) 
     assert (line["low"], line["high"]) == pytest.approx((10 - half, 10 + half), abs=1e-3)
 
 
-def test_a_row_that_was_not_evaluated_is_told_by_its_consistency(tmp_path: Path) -> None:
+def test_a_row_that_was_not_evaluated_is_named_with_its_consistency(tmp_path: Path) -> None:
     paths = of_smalr(tmp_path, OWN, AVERAGE, LEARNED)[:2]
     claim = claim_file(tmp_path, {"greater": "smalr/learned", "than": "smalr", "in": {"multi30k": ["en"]}})
     found = judge(tmp_path, paths, settings(), claim).loc["X"]
@@ -112,13 +112,13 @@ def test_a_row_that_was_not_evaluated_is_told_by_its_consistency(tmp_path: Path)
     assert judge(tmp_path, paths, settings(), japanese).loc["X", "verdict"] == "not testable"
 
 
-def test_another_consistency_is_no_term(tmp_path: Path) -> None:
+def test_an_unknown_consistency_is_not_a_term(tmp_path: Path) -> None:
     claim = claim_file(tmp_path, {"greater": "smalr/averaged", "than": "smalr", "in": {"multi30k": ["en"]}})
     with pytest.raises(InputError, match=r"'smalr/averaged' is not a term like .*smalr/average"):
         read_claims(claim)
 
 
-def test_a_claim_makes_as_many_comparisons_as_it_speaks_of() -> None:
+def test_a_claim_makes_as_many_comparisons_as_its_text() -> None:
     """Models, data sets and languages."""
     found = {
         claim["id"]: len(list(comparisons(claim))) for claim in read_claims(CLAIMS) if "compare" in claim
@@ -170,7 +170,7 @@ SAID = {
 }
 
 
-def test_a_claim_is_of_the_models_that_its_text_names() -> None:
+def test_a_claim_compares_the_models_that_its_text_names() -> None:
     """Transcribed from the paper, alike on each data set; those about Figure 3 are below."""
     found: dict[str, dict[str, dict[str, set[str]]]] = {}
     for claim in read_claims(CLAIMS):
@@ -193,8 +193,8 @@ def models_of(text: str) -> str:
     return " ".join(sign + name for name, sign in signs.items())
 
 
-def test_claims_about_figure_3_are_of_its_models() -> None:
-    """The paper prints no numbers of it, so that they cannot tell one model from another."""
+def test_claims_about_figure_3_compare_its_models() -> None:
+    """The paper prints no numbers for it, so they cannot distinguish the models."""
     of_figure: dict[str, tuple[set[str], set[str]]] = {
         "S24": ({"mule-ten-frequency-50", "smalr-la"}, LIWE),
         "S25": (REDUCED | {"mule-ten"}, LIWE),
@@ -224,7 +224,7 @@ def experiment_of(text: str) -> str:
     return str(name)
 
 
-def test_what_is_asked_of_a_difference_is_what_the_text_says() -> None:
+def test_the_required_difference_follows_the_words_of_the_text() -> None:
     claims = read_claims(CLAIMS)
     assert {claim["id"] for claim in claims if claim.get("significant")} == {
         "S25"
@@ -250,7 +250,7 @@ def by_paper(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, pd
 
 
 @pytest.mark.extended
-def test_the_papers_own_numbers_are_judged_as_they_are_known(
+def test_the_papers_own_numbers_get_these_verdicts(
     by_paper: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
     """Read by hand against the printed tables. The baselines of Figure 3 are printed nowhere."""
@@ -278,7 +278,7 @@ def test_what_consistency_adds_in_the_papers_tables(by_paper: tuple[pd.DataFrame
     assert english == pytest.approx(74.1 - 69.6, abs=0.01)
 
 
-def test_every_comparison_of_consistency_is_of_languages_with_captions_by_people() -> None:
+def test_every_comparison_of_consistency_is_in_languages_with_human_captions() -> None:
     people = {"mscoco": {"en", "zh", "ja"}, "multi30k": {"en", "de", "fr", "cs"}}
     asked = {"S01", "S20", "S21", "S22", "S23"}
     for claim in read_claims(CLAIMS):

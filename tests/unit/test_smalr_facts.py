@@ -1,7 +1,6 @@
-"""What the SMALR paper says (Burns et al., ECCV 2020), written down once more, against the configuration.
+"""Facts from SMALR (Burns et al., ECCV 2020), written down independently, against the configuration.
 
-Where the paper leaves something open, docs/smalr.md says why a value is as it is, and the comment here is
-"decided".
+If the paper leaves something open, docs/smalr.md explains the value, and the comment here is "decided".
 """
 
 from collections.abc import Mapping
@@ -83,7 +82,9 @@ def test_languages_are_combined_as_the_paper_says(paper: Configuration) -> None:
     assert (average.threads, average.kind, average.network, average.preparation) == (1, "average", None, None)
 
 
-def test_queries_of_languages_with_human_captions_get_into_all_others(paper: Configuration) -> None:
+def test_queries_in_languages_with_human_captions_are_translated_into_all_others(
+    paper: Configuration,
+) -> None:
     pairs = configuration.consistency_pairs(paper, "multi30k", "smalr")
     assert {pair[:2] for pair in pairs} == {"en", "de", "fr", "cs"}  # HA of Table 2
     assert len(pairs) == 4 * 9
@@ -94,8 +95,8 @@ def test_queries_of_languages_with_human_captions_get_into_all_others(paper: Con
     }
 
 
-def test_captions_by_a_machine_are_not_of_people(paper: Configuration) -> None:
-    """The Japanese captions: no queries that are translated, and not in HA."""
+def test_machine_translated_captions_are_not_human(paper: Configuration) -> None:
+    """The Japanese captions are not queries to translate and not in HA."""
     flickr8k = configuration.load({"scale": "flickr8k"}, CONFIG)
     pairs = configuration.consistency_pairs(flickr8k, "flickr8kcn", "smalr")
     assert {pair[:2] for pair in pairs} == {"en", "zh"}
@@ -123,14 +124,14 @@ ROWS = [
 
 
 @pytest.mark.parametrize("table", ["smalr/table1", "smalr/table2"])
-def test_a_row_shows_the_experiment_that_its_words_say(paper: Configuration, table: str) -> None:
+def test_a_row_shows_the_experiment_that_its_words_describe(paper: Configuration, table: str) -> None:
     rows = paper.tables[table].rows
     asked = [row.queries or row.consistency or "original" for row in rows]
     found = [(row.method, row.experiment) for row in rows]
     assert [(*row, queries) for row, queries in zip(found, asked, strict=True)] == ROWS
 
 
-# Figure 3: what a point's label says of its series, in the name of its experiment.
+# Figure 3: how a point's label appears in the name of its experiment.
 SERIES = {
     "Frequency threshold": "mule-ten-frequency-{}",
     "PCA": "mule-ten-pca-{}",
@@ -143,7 +144,7 @@ SERIES = {
 }
 
 
-def test_a_point_shows_the_experiment_that_its_words_say(paper: Configuration) -> None:
+def test_a_point_shows_the_experiment_that_its_words_describe(paper: Configuration) -> None:
     points = configuration.figure_settings(paper, CONFIG, "3").points
     assert len(points) == 2 * (4 + 3 + 4 + 5)
     for made in points:
@@ -186,10 +187,10 @@ def test_mule_with_ten_languages_is_mule_with_augmentation_on_their_captions(pap
         ("liwe-s-one-en", "liwe-s-ten"),
     ],
 )
-def test_points_of_a_line_of_figure_1b_differ_in_languages_alone(
+def test_points_on_a_line_of_figure_1b_differ_only_in_languages(
     paper: Configuration, dataset: str, fewer: str, more: str
 ) -> None:
-    """NC, LC and LP are losses between languages, which a model of one has none of."""
+    """NC, LC and LP are losses between languages, which a model of one language lacks."""
     first, second = (
         flat(configuration.experiment_settings(paper, dataset, name, 0).as_values()) for name in (fewer, more)
     )
@@ -202,7 +203,7 @@ def test_points_of_a_line_of_figure_1b_differ_in_languages_alone(
     assert set(made[fewer].languages) < set(made[more].languages)
 
 
-def test_without_a_machine_queries_get_there_by_english(paper: Configuration) -> None:
+def test_without_a_service_queries_are_translated_via_english(paper: Configuration) -> None:
     """The demo's provider is a dictionary; a service translates between any two languages."""
     demo = configuration.load({"scale": "demo"}, CONFIG)
     assert configuration.via_english(demo, "multi30k", "de-fr")
@@ -240,7 +241,7 @@ def test_other_experiments_know_nothing_of_smalr(paper: Configuration) -> None:
         ),
     ],
 )
-def test_contradictions_are_told(experiment: dict[str, Any], said: str) -> None:
+def test_contradictions_are_reported(experiment: dict[str, Any], said: str) -> None:
     asked = {"branches": "shared", "captions": "human", **experiment}
     with pytest.raises(Exception, match="mistakes") as told:
         configuration.load({"scale": "demo", "experiments": {"a": asked}}, CONFIG)

@@ -70,7 +70,7 @@ def test_parameters_are_those_worked_out_by_hand(table: pd.DataFrame) -> None:
 
 
 def test_hybrid_models_are_those_worked_out_by_hand(table: pd.DataFrame) -> None:
-    """550 words: all are latent in LA, and none is left over by 5,000 own words of each language."""
+    """550 words: all are latent in LA, and with 5,000 frequent words per language none is."""
     gru, images = 3 * (2 * 512 * 512 + 2 * 512) + 512 * 512 + 512, 2048 * 2048 + 3 * 2048 + 2048 * 512 + 512
     classifier, masking = 512 * 10 + 10, 2 * (1024 * 1024 + 1024)
     own = 550 * 50 + 10 * (50 * 512 + 512)
@@ -98,7 +98,7 @@ def test_hybrid_models_are_those_worked_out_by_hand(table: pd.DataFrame) -> None
     assert values["Image-sentence model at test time"] == 7.09
 
 
-def test_numbers_stand_beside_the_papers(table: pd.DataFrame, tmp_path: Path) -> None:
+def test_numbers_are_next_to_the_papers(table: pd.DataFrame, tmp_path: Path) -> None:
     lines = pd.read_csv(tmp_path / "lines.csv", dtype=str, keep_default_na=False).set_index("method")
     assert list(lines.index) == list(table.index)
     assert lines["measured"].astype(float).tolist() == table["value"].tolist()
@@ -134,7 +134,7 @@ def test_six_languages_are_not_called_ten(papers_settings: SmalrParameterSetting
     assert found.loc["MULE, 6 languages to one", "paper"] != found.loc["MULE, 6 languages to one", "paper"]
 
 
-def test_vocabularies_are_told(table: pd.DataFrame) -> None:
+def test_missing_vocabularies_are_reported(table: pd.DataFrame) -> None:
     assert set(table["vocabulary"]) == {"multi30k at scale demo, 550 words"}
 
 
@@ -151,7 +151,7 @@ def test_every_claim_of_the_paper_is_there_and_compares_what_its_tables_have() -
                     assert term["name"] in trained | others, claim["id"]
 
 
-def test_a_mean_over_languages_weighs_each_alike() -> None:
+def test_a_mean_over_languages_weighs_each_equally() -> None:
     """And every language once, on both sides: all ten (A), or those with captions by people (HA)."""
     people = {"mscoco": {"en", "zh", "ja"}, "multi30k": {"en", "de", "fr", "cs"}}
     for claim in read_claims(ROOT / "config" / "claims" / "smalr.yaml"):

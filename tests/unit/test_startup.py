@@ -23,7 +23,7 @@ CAPTIONS = "image,language,caption\n" + "".join(
 
 
 def loaded_modules(source: str, *arguments: str, folder: Path | None = None) -> str:
-    """What a Python of its own prints."""
+    """The modules that a new Python process has loaded."""
     command = [sys.executable, "-c", source, *arguments]
     environment = {"PYTHONPATH": str(code.ROOT), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
@@ -63,7 +63,7 @@ for stage, modules in json.loads(sys.argv[1]).items():
 
 @pytest.mark.parametrize("stage", sorted(WITHOUT_TORCH))
 def test_nothing_that_a_stage_without_torch_reaches_imports_it_later(stage: str) -> None:
-    """Also not within a function, which the import of a module does not show."""
+    """Not even within a function, which importing the module does not show."""
     left, seen = list(WITHOUT_TORCH[stage]), set()
     while left:
         module = left.pop()
@@ -118,7 +118,7 @@ def test_stages_without_torch_run_without_it(tmp_path: Path) -> None:
 
 
 def modules_of(arguments: list[str], folder: Path) -> set[str]:
-    """The heavy ones among the modules that a stage has imported when it is done."""
+    """The heavy modules that a stage has imported when it ends."""
     source = """
 import sys
 from pipeline.__main__ import main

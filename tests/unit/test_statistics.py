@@ -1,4 +1,4 @@
-"""Recalls and bootstrap intervals, on cases worked out by hand and by what must be true of all."""
+"""Recalls and bootstrap intervals, on cases worked out by hand and by general properties."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ def ranks(of_images: dict[str, tuple[int, list[int]]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["direction", "image", "rank"])
 
 
-# a: found at once, one of its two sentences too, the other is third; b: sixth, its one sentence eleventh.
+# a: rank 1, its two sentences 1 and 3; b: rank 6, its only sentence 11.
 BY_HAND = ranks({"a": (1, [1, 3]), "b": (6, [11])})
 
 
@@ -63,8 +63,8 @@ def test_an_interval_is_as_wide_as_the_binomial_says() -> None:
     assert high == pytest.approx(30 + 1.96 * error, abs=0.6)
 
 
-def test_five_captions_that_say_the_same_are_not_five_times_as_sure() -> None:
-    """Images are drawn, not captions: copies of a caption leave the interval as it is."""
+def test_copies_of_a_caption_do_not_narrow_the_interval() -> None:
+    """Images are resampled, not captions."""
     once = {f"{n:02d}": (1, [1 if n < 20 else 11]) for n in range(50)}
     copied = {image: (own, each * 5) for image, (own, each) in once.items()}
     first, second = (intervals(hits_by_image(ranks(of)))["s2i_R@1"] for of in (once, copied))

@@ -63,7 +63,7 @@ def test_table_2_has_the_papers_rows(tmp_path: Path) -> None:
     assert first["experiment"].tolist() == ["embn-en", "embn-de", "embn-fr", "embn-cs"]
 
 
-def test_table_4_asks_translated_queries_of_the_english_model(tmp_path: Path) -> None:
+def test_table_4_evaluates_the_english_model_with_translated_queries(tmp_path: Path) -> None:
     of = settings("table4")
     asked = {
         (cell.dataset, cell.language): (cell.experiment, cell.queries)
@@ -103,7 +103,7 @@ def test_seeds_give_mean_and_sample_standard_deviation(tmp_path: Path) -> None:
 
 
 def test_averages_are_means_over_languages_and_seeds(tmp_path: Path) -> None:
-    """HA: of 80, 60, 40 and 20, and ten more each in the second seed: 50 and 60. A: with six of 10 and 20.
+    """HA: means of 80, 60, 40 and 20, and of ten more each in the second seed: 50, 60. A: with six of 10, 20.
 
     Of twenty images four are found in all four languages and both seeds, two in 7/8 of these, and so on.
     """
@@ -127,7 +127,7 @@ def test_averages_are_means_over_languages_and_seeds(tmp_path: Path) -> None:
     assert means.loc["HA", "high"] == pytest.approx(55 + 1.96 * error, abs=1)
 
 
-def test_an_interval_covers_its_number_and_order_is_given_beside_the_papers(tmp_path: Path) -> None:
+def test_an_interval_covers_its_number_and_places_are_next_to_the_papers(tmp_path: Path) -> None:
     rows = [
         {"row": 1, "group": "FastText (Baseline)", "method": "EmbN", "experiment": "embn"},
         {"row": 2, "group": "FastText (Baseline)", "method": "PARALLEL-EmbN", "experiment": "parallel-embn"},
@@ -156,7 +156,7 @@ def test_an_interval_covers_its_number_and_order_is_given_beside_the_papers(tmp_
 
 
 def test_places_are_among_the_rows_for_which_the_paper_has_a_number(tmp_path: Path) -> None:
-    """A row of ours alone is above them all, without a place; in a table of ours every row has one."""
+    """A row that only we have is above them all, without a place; in our own table every row has one."""
     rows = [
         {"row": 1, "group": "FastText (Baseline)", "method": "EmbN", "experiment": "embn"},
         {"row": 2, "group": "FastText (Baseline)", "method": "PARALLEL-EmbN", "experiment": "parallel-embn"},
@@ -184,7 +184,7 @@ def test_numbers_that_are_printed_alike_share_a_place() -> None:
     assert _with_places(numbers, [])["place"].tolist() == [2, 2, 1]
 
 
-def test_a_mean_over_other_languages_stands_beside_no_number_of_the_paper(tmp_path: Path) -> None:
+def test_a_mean_over_other_languages_has_no_paper_number(tmp_path: Path) -> None:
     """Without Japanese, HA on MSCOCO is over two languages; without Russian, A over nine."""
     test: dict[Key, dict[str, float]] = {
         (data, "smalr", "original", 0): dict.fromkeys(ALL_OF_PAPER, 50.0) for data in ("multi30k", "mscoco")
@@ -226,7 +226,7 @@ def table_with_translations(
     return make_table(folder, of, write_evaluations(folder, test, **counted))
 
 
-def test_a_table_says_by_whom_its_translations_were_made(tmp_path: Path) -> None:
+def test_a_table_names_the_providers_of_its_translations(tmp_path: Path) -> None:
     table, comparison = table_with_translations(
         tmp_path,
         [0],
@@ -249,7 +249,7 @@ def test_a_table_says_by_whom_its_translations_were_made(tmp_path: Path) -> None
     assert list(comparison.columns[-2:]) == ["translations", "word_by_word"]
 
 
-def test_seeds_with_other_translations_are_all_told(tmp_path: Path) -> None:
+def test_all_providers_over_seeds_are_named(tmp_path: Path) -> None:
     trained_on = {
         AUGMENTED: {"en-de": {"google": 6}, "en-fr": {"google": 6}, "fr-en": {}},  # of no training image
         (*AUGMENTED[:3], 1): {"en-de": {"google": 6}, "en-fr": {"baidu": 1}},
@@ -280,7 +280,7 @@ ONE = {"columns": {"multi30k": ["de"]}, "rows": [
 
 
 def of_two(folder: Path, images: int = 20, sentences: int = 2) -> list[Path]:
-    """An evaluation of EmbN among 20 images and 40 sentences, and one of MULE among others."""
+    """An evaluation of EmbN among 20 images and 40 sentences, and one of MULE with other candidates."""
     paths = []
     for name, among in (("embn-de", (20, 2)), ("mule-full", (images, sentences))):
         (folder / name).mkdir(parents=True)
@@ -289,7 +289,7 @@ def of_two(folder: Path, images: int = 20, sentences: int = 2) -> list[Path]:
     return paths
 
 
-def test_the_candidates_and_their_chance_stand_beside_each_number(tmp_path: Path) -> None:
+def test_the_candidates_and_the_chance_level_are_next_to_each_number(tmp_path: Path) -> None:
     _, comparison = make_table(tmp_path, settings("mine", tables={"mine": ONE}), of_two(tmp_path))
     assert set(comparison["images"]) == {20}
     assert set(comparison["sentences"]) == {40}
@@ -310,7 +310,7 @@ def test_a_table_never_mixes_numbers_among_different_candidates(
     assert not list(tmp_path.glob("*.csv"))
 
 
-def test_as_many_candidates_that_are_others_are_refused_too(tmp_path: Path) -> None:
+def test_other_candidates_of_the_same_number_are_refused_too(tmp_path: Path) -> None:
     of, paths = settings("mine", tables={"mine": ONE}), of_two(tmp_path)
     ranks = paths[1].with_name("0-ranks.csv.gz")
     table = pd.read_csv(ranks)
@@ -321,12 +321,12 @@ def test_as_many_candidates_that_are_others_are_refused_too(tmp_path: Path) -> N
     assert not list(tmp_path.glob("*.csv"))
 
 
-def test_table_11_has_every_recall_of_both_data_sets_beside_the_papers(tmp_path: Path) -> None:
+def test_table_11_has_every_recall_of_both_data_sets_next_to_the_papers(tmp_path: Path) -> None:
     of = settings("table11")
     table, comparison = make_table(tmp_path, of, evaluations(tmp_path, of))
     recalls = [name for name in table if name.startswith(("multi30k", "mscoco"))]
     assert recalls == [f"{dataset} en {metric}" for dataset in ("multi30k", "mscoco") for metric in METRICS]
-    muse = table["group"] == "MUSE"  # which the paper has for Multi30K alone
+    muse = table["group"] == "MUSE"  # which the paper has only for Multi30K
     assert table[recalls].notna().all(axis=None) == (not muse.any())
     assert table.loc[~muse, recalls].notna().all(axis=None)
     assert table.loc[muse, [name for name in recalls if "mscoco" in name]].isna().all(axis=None)
@@ -335,7 +335,7 @@ def test_table_11_has_every_recall_of_both_data_sets_beside_the_papers(tmp_path:
     assert comparison["paper"].notna().all()
 
 
-def test_every_row_of_the_ablations_stands_at_its_place_in_the_paper() -> None:
+def test_every_row_of_the_ablations_has_its_number_in_the_paper() -> None:
     """A row's method and group are those that the paper prints at its number."""
     paper = pd.read_csv(PAPERS, dtype=str, keep_default_na=False).query("paper == 'mule'")
     heads = ["section", "group", "method"]
@@ -368,7 +368,7 @@ def test_a_data_set_with_fewer_languages_has_fewer_columns(tmp_path: Path) -> No
     ("name", "rows", "numbers"),
     [("table5", 8, [51.2, 53.9, 52.1, 53.0, 59.2, 71.1, 68.7, 69.6]), ("lessons/table2", 11, [])],
 )
-def test_tables_of_earlier_systems_stand_beside_the_papers_numbers(
+def test_tables_of_earlier_systems_are_next_to_the_papers_numbers(
     tmp_path: Path, name: str, rows: int, numbers: list[float]
 ) -> None:
     of = settings(name)
@@ -389,7 +389,7 @@ def test_tables_of_earlier_systems_stand_beside_the_papers_numbers(
     )
 
 
-def test_a_table_that_lacks_the_features_of_all_its_rows_is_not_asked_for() -> None:
+def test_a_table_without_the_features_of_any_row_is_left_out() -> None:
     flickr8k = configuration.load({"scale": "flickr8k"}, ROOT / "config")
     makeable = configuration.makeable_tables(flickr8k)
     assert "lessons/table2" not in makeable
@@ -418,7 +418,7 @@ def test_other_data_at_scale_paper_have_no_difference_to_the_papers_numbers(
     assert comparison.loc[comparison["metric"] == "mR", "paper"].notna().all()
 
 
-def test_the_papers_numbers_stand_beside_its_rows_alone(
+def test_the_papers_numbers_are_only_next_to_its_own_rows(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Row 2 of Table 2 is PARALLEL-EmbN in the paper, row 1 EmbN with 71.1 in English."""

@@ -1,4 +1,4 @@
-"""Which captions a step of *Lessons* sees: pairs by hand, passes, shares of tasks, going on."""
+"""The captions in a step of *Lessons*: pairs by hand, passes, shares of tasks, resumed runs."""
 
 from collections import Counter
 
@@ -71,7 +71,7 @@ def test_each_pass_has_another_order_and_each_seed() -> None:
     assert len(orders) == 9
 
 
-def test_languages_with_alike_many_captions_have_other_orders() -> None:
+def test_languages_with_equally_many_captions_have_different_orders() -> None:
     """Two languages of fifty captions, each shuffled in one batch."""
     sampler = TaskSampler([np.arange(50), np.arange(50, 100)], None, 50, 0.5, 40, seed=0)
     first = {int(batch[0] >= 50): tuple(batch % 50) for batch in reversed(list(sampler.epoch(0)))}
@@ -84,7 +84,7 @@ def joint(seed: int = 0, steps: int = 40, share: float = 0.5) -> TaskSampler:
     return TaskSampler([np.arange(11), np.arange(11, 18)], pairs, 4, share, steps, seed)
 
 
-def test_every_data_set_is_gone_through_before_it_is_shuffled_again() -> None:
+def test_every_data_set_is_used_up_before_it_is_shuffled_again() -> None:
     """Passes go on over validations: a data set's batches are counted from the beginning of the training."""
     sampler = joint()
     of_each: dict[str, list[Rows]] = {"en": [], "de": [], "pairs": []}
@@ -101,31 +101,31 @@ def test_every_data_set_is_gone_through_before_it_is_shuffled_again() -> None:
 
 
 @pytest.mark.parametrize("share", [0.5, 0.2])
-def test_a_share_of_the_steps_is_of_pairs_and_the_others_of_a_language_drawn_evenly(share: float) -> None:
+def test_a_share_of_the_steps_has_pairs_and_the_others_a_random_language(share: float) -> None:
     """Of 40,000 steps a share lies within four standard deviations (0.01) of its probability."""
     counts = Counter(joint(seed=5, steps=40_000, share=share).tasks(0).tolist())
     shares = [counts[task] / 40_000 for task in range(3)]
     assert np.allclose(shares, [(1 - share) / 2, (1 - share) / 2, share], atol=0.01)
 
 
-def test_tasks_are_drawn_anew_after_each_validation_and_by_each_seed() -> None:
+def test_tasks_differ_after_each_validation_and_by_seed() -> None:
     drawn = {tuple(joint(seed).tasks(epoch)) for seed in range(3) for epoch in range(3)}
     assert len(drawn) == 9
 
 
-def test_without_pairs_no_step_is_of_pairs() -> None:
+def test_without_pairs_no_step_has_pairs() -> None:
     sampler = TaskSampler([np.arange(11), np.arange(11, 18)], None, 4, 0.5, 1000, 0)
     assert set(sampler.tasks(0).tolist()) == {0, 1}
 
 
 @given(st.integers(0, 6), st.integers(0, 39), st.integers(0, 3))
-def test_a_run_that_goes_on_has_the_same_batches(epoch: int, step: int, seed: int) -> None:
+def test_a_resumed_run_has_the_same_batches(epoch: int, step: int, seed: int) -> None:
     whole = list(joint(seed).epoch(epoch))
     rest = list(joint(seed).epoch(epoch, step))
     assert len(rest) == 40 - step
     assert all(np.array_equal(one, other) for one, other in zip(whole[step:], rest, strict=True))
 
 
-def test_without_pairs_to_train_on_it_says_so() -> None:
+def test_missing_pairs_are_reported() -> None:
     with pytest.raises(InputError, match="no image has captions in two languages"):
         TaskSampler([np.arange(3), np.arange(3)], np.empty((0, 2), np.int64), 4, 0.5, 10, 0)

@@ -1,4 +1,4 @@
-"""SMALR's ten languages (Burns et al., ECCV 2020), written down once more, against the configuration."""
+"""SMALR's ten languages (Burns et al., ECCV 2020), written down independently, against the configuration."""
 
 from pathlib import Path
 from typing import Any
@@ -55,8 +55,8 @@ def test_flickr8ks_data_sets_have_the_ten_languages() -> None:
     }
 
 
-def test_translated_languages_change_nothing_that_has_none() -> None:
-    """MULE's training is settings, files and code: a translated language more is in none of its settings."""
+def test_translated_languages_change_no_experiment_without_them() -> None:
+    """MULE's training depends on settings, files and code: a further translated language changes none."""
     less: Settings = {name: {"translated_languages": []} for name in ("multi30k", "mscoco")}
     with_ten, without = load(), load(datasets=less)
     for dataset in ("multi30k", "mscoco"):
@@ -71,7 +71,7 @@ def test_translated_languages_change_nothing_that_has_none() -> None:
         assert configuration.table_settings(with_ten, table) == configuration.table_settings(without, table)
 
 
-def test_what_an_experiment_of_ten_languages_is_made_of() -> None:
+def test_the_captions_of_an_experiment_of_ten_languages() -> None:
     settings = load()
     made = configuration.experiment_settings(settings, "mscoco", "mule-ten", 0)
     assert made.languages == ["en", "zh", "ja", "de", "fr", "cs", "ar", "af", "ko", "ru"]
@@ -87,8 +87,8 @@ def test_what_an_experiment_of_ten_languages_is_made_of() -> None:
     assert sorted(needed) == sorted(f"en-{code}" for code in TEN[1:])
 
 
-def test_every_mistake_about_translated_languages_is_told_together() -> None:
-    """Codes that are no language come first."""
+def test_all_mistakes_about_translated_languages_are_reported_together() -> None:
+    """Invalid codes come first."""
     wrong: Settings = {
         "multi30k": {"translated_languages": ["de", "ko"], "borrowed_translations": {
             "ar": {"dataset": "mscoco", "origin": "google"},
@@ -112,8 +112,8 @@ def test_every_mistake_about_translated_languages_is_told_together() -> None:
 
 
 @pytest.mark.parametrize("table", OWN)
-def test_a_row_has_the_papers_place_and_no_number_that_the_paper_lacks(table: str) -> None:
-    """Every cell of ours stands in the paper's row, and rows with all ten languages have HA and A."""
+def test_a_row_has_the_papers_number_and_no_cell_that_the_paper_lacks(table: str) -> None:
+    """Every cell is in the paper's row, and rows with all ten languages have HA and A."""
     printed = pd.read_csv(PAPERS, dtype=str, keep_default_na=False)
     printed = printed[(printed["paper"] == "smalr") & (printed["table"] == table[-1])]
     known = {(r.row, r.method, r.group, r.section, r.language) for r in printed.itertuples(index=False)}
@@ -127,7 +127,7 @@ def test_a_row_has_the_papers_place_and_no_number_that_the_paper_lacks(table: st
     assert {place for place in known if place[0] in mine} == set(places)
 
 
-def test_averages_are_of_the_languages_that_the_paper_names() -> None:
+def test_averages_are_over_the_languages_that_the_paper_names() -> None:
     settings = configuration.table_settings(load("paper"), "smalr/table1")
     found = {
         (group[0].row.row, name): [cell.language for cell in group]
@@ -138,7 +138,7 @@ def test_averages_are_of_the_languages_that_the_paper_names() -> None:
     assert found[4, "HA"] == ["en", "zh", "ja"] and (4, "A") not in found
 
 
-def test_the_papers_averages_are_the_means_that_it_says() -> None:
+def test_the_papers_averages_are_the_means_of_its_numbers() -> None:
     """S34: HA and A are means of the printed languages; L-LIWE's HA on Multi30K is printed 0.1 too high."""
     printed = pd.read_csv(PAPERS, dtype=str, keep_default_na=False)
     printed = printed[(printed["paper"] == "smalr") & (printed["table"] != "parameters")]

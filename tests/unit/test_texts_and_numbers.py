@@ -40,7 +40,7 @@ def test_a_number_written_as_a_text_is_read_where_a_number_belongs() -> None:
 
 
 @pytest.mark.parametrize("text", ["007", "1.5", "yes", "0x10", "1_000", "١", "9" * 5000])
-def test_what_is_no_whole_number_is_refused_as_it_was_written(text: str) -> None:
+def test_a_wrong_number_is_shown_as_it_was_written(text: str) -> None:
     with pytest.raises(InputError, match=r"seeds.0: found '?(007|1.5|yes|0x10|1_000|١|999)"):
         load(seeds=[text])
 

@@ -34,7 +34,7 @@ def timers(schedule: Callable[[Any, float], None], of: Any, calls: int = 3) -> i
 
 
 def test_snakemake_starts_a_timer_with_every_call() -> None:
-    """If this fails, Snakemake has mended its scheduler: delete workflow/timers.py and its call."""
+    """If this fails, Snakemake has fixed its scheduler: delete workflow/timers.py and its call."""
     assert UPSTREAM.__module__ == "snakemake.scheduling.job_scheduler"
     assert timers(UPSTREAM, scheduler(running=True)) == 3
 

@@ -61,18 +61,21 @@ MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
     ],
 )
 def test_tokens(language: str, caption: str, tokens: str) -> None:
-    # Letters and accents may be written apart: Hindi's and Bengali's dotted ones always are afterwards.
+    # Letters and accents may be separate characters; after NFC, Hindi's and Bengali's dotted letters always
+    # are.
     assert " ".join(tokenizer(language)(caption)) == unicodedata.normalize("NFC", tokens)
 
 
 @pytest.mark.parametrize("caption", ["Žena chytila míč.", "Hai con chó đang chạy.", "Plaża"])
-def test_accents_written_apart_split_no_word(caption: str) -> None:
+def test_separate_accents_split_no_word(caption: str) -> None:
     apart = unicodedata.normalize("NFD", caption)
     assert apart != caption
     assert tokenizer("cs")(apart) == tokenizer("cs")(caption)
 
 
-def test_general_rules_are_told_and_unspaced_languages_refused(caplog: pytest.LogCaptureFixture) -> None:
+def test_general_rules_cause_a_warning_and_unspaced_languages_are_refused(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     for language in ("en", "pl", "af"):
         moses(language)
     assert "no rules" not in caplog.text
@@ -92,12 +95,12 @@ def test_tokens_are_words_that_a_table_can_join(language: str, caption: str) -> 
 
 
 @pytest.mark.parametrize("unit", ["犬が走る。", "犬", "dog "])
-def test_a_japanese_text_longer_than_its_tokeniser_takes_is_read_in_pieces(unit: str) -> None:
+def test_a_japanese_text_that_is_too_long_for_its_tokeniser_is_read_in_chunks(unit: str) -> None:
     tokens = tokenizer("ja")(unit * 30_000)
     assert "".join(tokens) == unit.rstrip("。 ") * 30_000
 
 
-def test_captions_without_any_word_are_the_tables_fault(tmp_path: Path) -> None:
+def test_a_table_of_captions_without_words_is_refused(tmp_path: Path) -> None:
     captions = caption_table([("1", "train", "en", "…!", "human", "")])
     write_captions(captions, tmp_path / "captions.csv")
     with pytest.raises(InputError, match=r"captions.csv: None of the 1 captions in 'en' has a word"):

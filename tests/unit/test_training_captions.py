@@ -1,4 +1,4 @@
-"""By whom the captions were made that a model is trained on, where a data set's own are translations."""
+"""Origins of the captions that a model is trained on, if a data set's own captions are translations."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +11,10 @@ from pipeline.models.saved import load_model
 from pipeline.training.data import Inputs
 
 
-def test_own_captions_that_are_translations_are_told_as_such(
+def test_own_captions_that_are_translations_are_recorded_as_such(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
-    """All German captions of the data set are translated from English; the 48 that are learnt count."""
+    """All German captions of the data set are translated from English; the 48 training captions count."""
     english, german = inputs.sentences
     table = read_sentences(german).assign(origin="google", source_language="en")
     write_sentences(table, tmp_path / "de.csv")

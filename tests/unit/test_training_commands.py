@@ -1,4 +1,4 @@
-"""Each file of a command line arrives in its own place: one left out would train another model."""
+"""Each file of a command line reaches its argument; without one, another model would be trained."""
 
 from pathlib import Path
 from typing import Any
@@ -66,10 +66,10 @@ def test_an_assignment_reads_translations_too(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("pretrained", [["--pretrained", "layers.pt"], ["--pretrained"], []])
-def test_a_training_begins_with_what_was_pretrained(
+def test_a_training_starts_from_what_was_pretrained(
     monkeypatch: pytest.MonkeyPatch, pretrained: list[str]
 ) -> None:
-    """Its fingerprint counts the code that chooses the epoch too: no run goes on that other code began."""
+    """Its fingerprint includes the code that selects the epoch, so a run never continues with other code."""
     settings = configuration.train_settings(*NAMED)
     written = "--features", "images.h5", "--curves", "curves.csv", "--output", "model.pt"
     words = "--settings", settings.as_json(), *DATA, *pretrained, *written
@@ -83,7 +83,7 @@ def test_a_training_begins_with_what_was_pretrained(
 
 
 @pytest.mark.parametrize("pairs", [["--pairs", "pairs-en.csv", "pairs-de.csv"], ["--pairs"], []])
-def test_a_training_of_lessons_pairs_other_captions_where_it_is_told(
+def test_a_training_of_lessons_pairs_other_captions_if_configured(
     monkeypatch: pytest.MonkeyPatch, pairs: list[str]
 ) -> None:
     settings = configuration.lessons_settings(DEMO, "multi30k", "bilingual", 0)

@@ -1,4 +1,4 @@
-"""A test caption that no translation came of is still a query."""
+"""A test caption without a translation is still a query."""
 
 from pipeline.datasets.table import caption_table
 from pipeline.evaluation.evaluate import untranslated_rows
@@ -22,6 +22,6 @@ def test_each_missing_translation_gives_one_row_without_tokens() -> None:
     assert set(missing["split"]) == {"test"}
 
 
-def test_nothing_is_added_where_all_is_translated() -> None:
+def test_nothing_is_added_if_everything_is_translated() -> None:
     originals = caption_table(ROWS).assign(tokens="x")
     assert untranslated_rows(originals, originals.assign(language="en", source_language="ja")).empty

@@ -54,7 +54,7 @@ def test_backwards_a_first_translation_comes_before_a_second(tmp_path: Path) -> 
     }
 
 
-def test_words_of_another_script_are_no_translations(tmp_path: Path) -> None:
+def test_words_in_another_script_are_ignored(tmp_path: Path) -> None:
     path = _dictionary(tmp_path, "en-ja", "was was", "dog dog", "dog 犬")
     assert read_dictionaries([path], "en", "ja") == {"dog": ["犬"]}
 
@@ -75,7 +75,7 @@ def test_the_word_most_frequent_in_the_targets_captions_wins(tmp_path: Path) -> 
     assert DictionaryTranslator("en", "de", [path], counts).translate(["The man runs."]) == ["der mann läuft"]
 
 
-def test_what_is_not_in_the_dictionary(tmp_path: Path) -> None:
+def test_words_that_are_not_in_the_dictionary(tmp_path: Path) -> None:
     counts = Counter({"a": 9, "frisbee": 1})
     translator = DictionaryTranslator("en", "de", [_german(tmp_path)], counts)
     sentences = ["A dog has 2 Frisbees", "a Frisbee", "a zebra", "dog."]
@@ -155,7 +155,7 @@ def test_the_command_counts_only_training_captions(tmp_path: Path) -> None:
     assert list(read_sentences(tmp_path / "en-de.csv")["tokens"]) == ["mann", "die hund läuft"]
 
 
-def test_the_command_takes_published_translations(tmp_path: Path) -> None:
+def test_the_command_reads_published_translations(tmp_path: Path) -> None:
     write_captions(caption_table([("1", "train", "ja", "犬。", "google", "en")]), tmp_path / "captions.csv")
     pair = ("--source", "en", "--target", "ja", "--output", tmp_path / "en-ja.csv")
     _run(*pair, "--provider", "files", "--captions", tmp_path / "captions.csv", "--origin", "google")
@@ -182,7 +182,7 @@ def test_the_published_dictionaries_both_ways(language: str, man: str) -> None:
 
 
 class Parrot:
-    """A translator that gives some captions back as they are, and some in another script."""
+    """A translator that returns some captions unchanged, and some in another script."""
 
     source, target = "en", "de"
 
@@ -191,7 +191,7 @@ class Parrot:
         return [said.get(sentence, f"{sentence} Ja.") for sentence in sentences]
 
 
-def test_what_is_no_translation_is_left_out_counted_and_reported(
+def test_answers_that_are_not_translations_are_left_out_counted_and_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows = [*SOURCE, ("4", "train", "en", "A cat.", "human", ""), ("5", "train", "en", "NASA", "human", "")]
@@ -212,7 +212,7 @@ def test_what_is_no_translation_is_left_out_counted_and_reported(
     }  # fmt: skip
 
 
-def test_only_the_splits_asked_for_are_translated() -> None:
+def test_only_the_requested_splits_are_translated() -> None:
     found = translate(_sentences(*SOURCE), Parrot(), "parrot", splits=["test"])
     assert list(found.table["image"]) == ["3"]
 

@@ -1,4 +1,4 @@
-"""The cache of answers, what it takes for a translation, and its exchange as one file."""
+"""The cache of answers, what counts as a translation, and the export and import of the cache."""
 
 import csv
 import gzip
@@ -31,7 +31,7 @@ def cache(tmp_path: Path) -> Cache:
     return cache
 
 
-def test_an_answer_that_has_changed_on_the_disk_is_no_translation(cache: Cache) -> None:
+def test_an_answer_that_has_changed_on_the_disk_is_refused(cache: Cache) -> None:
     with sqlite3.connect(cache.path) as connection:
         connection.execute("UPDATE translations SET answer = 'Ein Mund.' WHERE text = 'A dog.'")
     assert cache.answers(GOOGLE, ["23", "A cat."]) == {"23": "23", "A cat.": ""}
@@ -61,7 +61,7 @@ def test_an_answer_that_has_changed_on_the_disk_is_no_translation(cache: Cache) 
         ("Two dogs.", "Two собаки", "xx", "ok"),
     ],
 )
-def test_what_is_a_translation(text: str, answer: str, target: str, status: str) -> None:
+def test_the_status_of_answers(text: str, answer: str, target: str, status: str) -> None:
     assert translation_status(text, answer, target) == status
 
 
@@ -70,7 +70,7 @@ def test_any_answer_has_a_status(text: str, answer: str, target: str) -> None:
     assert translation_status(text, answer, target) in STATUSES
 
 
-def test_answers_are_found_again_by_model_and_text_alone(cache: Cache) -> None:
+def test_answers_are_found_by_model_and_text_only(cache: Cache) -> None:
     again = Cache(cache.path)
     assert again.answers(GOOGLE, [*ANSWERS, "A mouse."]) == ANSWERS
     for other in (
@@ -96,7 +96,7 @@ def test_a_failed_transaction_leaves_nothing(cache: Cache) -> None:
     assert cache.count() == len(before) + 1
 
 
-def test_a_file_that_is_no_cache_is_refused_and_left(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_cache_is_refused_and_kept(tmp_path: Path) -> None:
     path = tmp_path / "captions.csv"
     path.write_text("image,split\n" * 100)
     with pytest.raises(InputError, match=r"not a cache of translations.*translation.cache"):
@@ -198,7 +198,7 @@ def test_conflicts_are_listed_and_decided(cache: Cache, tmp_path: Path) -> None:
     assert other.answers(GOOGLE, ANSWERS) == ANSWERS
 
 
-def test_all_mistakes_of_a_file_are_listed_and_nothing_is_taken(cache: Cache, tmp_path: Path) -> None:
+def test_all_mistakes_of_a_file_are_listed_and_nothing_is_imported(cache: Cache, tmp_path: Path) -> None:
     rows = [list(row) for row in cache.rows()]
     first = rows[0].copy()
     rows[0][COLUMNS.index("text")] += "!"
@@ -227,7 +227,7 @@ def test_a_damaged_file_is_refused(cache: Cache, tmp_path: Path, damage: str) ->
     file = tmp_path / "a.csv.gz"
     export_translations(cache.path, file)
     content = file.read_bytes()
-    file.unlink()  # and its seal, which would notice first
+    file.unlink()  # and its digest, which would show it first
     if damage == "cut":
         file.write_bytes(content[:-20])
     elif damage == "plain":
@@ -263,7 +263,7 @@ def test_a_file_that_unpacks_to_more_than_text_is_refused_before_it_takes_memory
 
 
 def test_jobs_that_begin_together_share_a_new_cache(tmp_path: Path) -> None:
-    """SQLite says at once that a file is locked which another connection switches to WAL."""
+    """While one connection switches a file to WAL, SQLite reports to others at once that it is locked."""
     for number in range(60):
         together = threading.Barrier(3)
 

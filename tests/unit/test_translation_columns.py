@@ -1,16 +1,16 @@
-"""Who made the translations of a row, in the words of a table."""
+"""The providers of a row's translations, as a table names them."""
 
 from pipeline.tables.translations import by_whom, translation_columns, word_by_word
 
 
-def test_one_provider_is_named_alone() -> None:
+def test_a_single_provider_is_named_without_pairs() -> None:
     assert by_whom({}) == ""
     assert by_whom({"en-de": ["google"]}) == "google"
     assert by_whom({"en-de": ["google"], "de-en": ["google"]}) == "google"
     assert by_whom({"en-de": ["dictionary"], "de-en": ["dictionary"]}) == "dictionary (word by word)"
 
 
-def test_pairs_are_named_where_their_providers_differ() -> None:
+def test_pairs_are_named_if_their_providers_differ() -> None:
     few = {"zh-en": ["dictionary"], "en-zh": ["google"], "en-ja": ["dictionary"]}
     assert by_whom(few) == "en-zh: google; others: dictionary (word by word)"
     assert by_whom({"en-zh": ["google"], "en-de": ["marian"]}) == "en-de: marian; en-zh: google"
@@ -32,7 +32,7 @@ def test_one_pair_word_by_word_is_enough() -> None:
     assert word_by_word({"en-de": ["google"], "de-en": ["google", "dictionary"]})
 
 
-def test_a_row_is_told_of_all_its_lines_but_marked_where_its_own_are_word_by_word() -> None:
+def test_providers_are_those_of_the_row_but_word_by_word_marks_are_those_of_the_line() -> None:
     lines = [
         {"row": 1, "origins": {}},
         {"row": 2, "origins": {}},

@@ -1,4 +1,4 @@
-"""Which pairs of languages are translated, and what is said of those without a provider."""
+"""Pairs of languages that are translated, and the message about pairs without a provider."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ def load(**user: object) -> Configuration:
     ],
 )
 def test_an_experiment_trains_on_the_papers_translations(experiment: str, pairs: list[str]) -> None:
-    """MULE, Table 4: translations from English and into English, none between the others."""
+    """MULE, Table 4: translations from and into English, but not between other languages."""
     assert configuration.training_pairs(load(), "multi30k", experiment) == pairs
     assert configuration.evaluation_pairs(load(), "multi30k", experiment, "original") == pairs
 
@@ -58,20 +58,20 @@ def test_translated_queries_need_every_other_language() -> None:
 def test_an_experiment_lacks_the_translations_that_a_data_set_cannot_have(
     languages: list[str], experiment: str, lacking: list[str]
 ) -> None:
-    """Trained on human captions instead, its row would still be called one of translations."""
+    """If it were trained on human captions instead, its row would still claim translations."""
     mine = {"source": "custom", "captions": "mine.csv", "images": "mine", "languages": languages}
     settings = load(datasets={"mine": {**mine, "translated_languages": ["zh"] if "en" in languages else []}})
     assert configuration.without_translations(settings, "mine", experiment) == lacking
 
 
-def test_nobody_translates_at_the_papers_scale_unless_named() -> None:
+def test_scale_paper_has_no_provider_by_default() -> None:
     assert configuration.provider_of(load(), "en-de") is None
     named = load(translation={"default": {"provider": "google"}, "pairs": {"en-ja": {"provider": "deepl"}}})
     assert configuration.provider_of(named, "en-de").as_values() == {"provider": "google"}
     assert configuration.provider_of(named, "en-ja").as_values() == {"provider": "deepl"}
 
 
-def test_pairs_without_a_provider_are_said_once_with_their_data_sets() -> None:
+def test_pairs_without_a_provider_are_listed_once_with_their_data_sets() -> None:
     settings = load(translation={"pairs": {"en-ja": {"provider": "deepl"}}})
     needed = [("b", "en-zh"), ("a", "en-de"), ("a", "en-zh"), ("a", "en-ja"), ("a", "en-de"), ("a", "de-en")]
     said = configuration.missing_providers(settings, needed)
@@ -83,13 +83,13 @@ def test_pairs_without_a_provider_are_said_once_with_their_data_sets() -> None:
     assert re.findall(r"\b[a-z]{2}-[a-z]{2}\b", said) == ["en-zh", "en-de", "de-en"]
 
 
-def test_nothing_is_said_where_all_pairs_have_a_provider() -> None:
+def test_there_is_no_message_if_all_pairs_have_a_provider() -> None:
     settings = load(translation={"pairs": {"en-ja": {"provider": "deepl"}}})
     assert configuration.missing_providers(settings, [("a", "en-ja")]) == ""
     assert configuration.missing_providers(settings, []) == ""
 
 
-def test_every_provider_and_every_key_is_said() -> None:
+def test_the_message_lists_every_provider_and_key() -> None:
     said = configuration.missing_providers(load(), [("a", "en-ja")])
     named = [name for names in PROVIDERS for name in names.split(", ")]
     assert sorted(named) == sorted([*MACHINES, "files", "dictionary"])
@@ -104,7 +104,7 @@ def test_every_provider_and_every_key_is_said() -> None:
     assert "WORD BY WORD: rows made with it are marked and cannot be compared" in said
 
 
-def test_the_yaml_that_is_said_is_a_configuration(tmp_path: Path) -> None:
+def test_the_yaml_in_the_message_is_a_valid_configuration(tmp_path: Path) -> None:
     said = configuration.missing_providers(load(), [("a", "en-ja")])
     lines = said.splitlines()
     (written,) = (line for line in lines if line.startswith("  translation:"))

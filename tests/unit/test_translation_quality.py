@@ -1,4 +1,4 @@
-"""Sentences with their translations by people, and scores against them."""
+"""Sentences with human translations, and scores against them."""
 
 import gzip
 import os
@@ -34,7 +34,7 @@ ROWS = [
 
 
 class Upper:
-    """A translator that shouts."""
+    """A translator that answers in capitals."""
 
     def __init__(self, source: str, target: str):
         self.source, self.target = source, target
@@ -53,7 +53,7 @@ def test_translations_follow_the_order_of_an_images_captions() -> None:
     ]
 
 
-def test_more_translations_than_captions_cannot_be_told_apart() -> None:
+def test_more_translations_than_captions_are_refused() -> None:
     extra = ("1", "test", "zh", "三", "human", "en")
     with pytest.raises(InputError, match=r"1 test captions translate none .*\n.*image 1: human en-zh"):
         translations_in(caption_table([*ROWS, extra]))
@@ -74,7 +74,7 @@ def test_chinese_and_japanese_are_not_split_by_spaces() -> None:
         assert f"tok:{tokenizer}" in str(found["BLEU_signature"])
 
 
-def test_published_translations_and_a_translator_are_measured_beside_each_other() -> None:
+def test_published_translations_and_a_translator_are_measured_side_by_side() -> None:
     table = quality_table(translations_in(caption_table(ROWS)), "en", "zh", Upper("en", "zh"), "upper", "1")
     assert table[["provider", "version", "sentences"]].to_numpy().tolist() == [
         ["google", "", 2],
@@ -85,7 +85,7 @@ def test_published_translations_and_a_translator_are_measured_beside_each_other(
 
 
 @pytest.mark.parametrize(("target", "words"), [("zh", "zh"), ("en", "13a")])
-def test_words_are_those_of_the_language_that_is_translated_into(target: str, words: str) -> None:
+def test_words_are_those_of_the_target_language(target: str, words: str) -> None:
     source = {"zh": "en", "en": "zh"}[target]
     table = quality_table(
         translations_in(caption_table(ROWS)), source, target, Upper(source, target), "upper"
@@ -93,7 +93,7 @@ def test_words_are_those_of_the_language_that_is_translated_into(target: str, wo
     assert all(f"tok:{words}" in signature for signature in table["BLEU_signature"])
 
 
-def test_peoples_translations_serve_the_other_way_round() -> None:
+def test_human_translations_serve_in_both_directions() -> None:
     table = quality_table(translations_in(caption_table(ROWS)), "zh", "en", Upper("zh", "en"), "upper")
     assert table[["provider", "sentences"]].to_numpy().tolist() == [["upper", 2]]
 
@@ -102,7 +102,7 @@ def _run(stage: str, *arguments: object) -> None:
     run(STAGES[stage], "pipeline", list(map(str, arguments)))
 
 
-def test_the_table_gathers_all_and_says_where_there_is_no_reference(tmp_path: Path) -> None:
+def test_the_table_has_all_pairs_and_marks_those_without_a_reference(tmp_path: Path) -> None:
     japanese = ("1", "test", "ja", "犬。", "human", "")
     for language, rows in caption_table([*ROWS, japanese]).groupby("language"):
         write_captions(rows, tmp_path / f"{language}.csv")

@@ -1,4 +1,4 @@
-"""Archives of photographs: what comes out, and what is refused."""
+"""Archives of photographs: what is unpacked, and what is refused."""
 
 import gzip
 import io
@@ -52,7 +52,7 @@ def _photographs(folder: Path) -> dict[str, bytes]:
 
 
 def _check_refusal(archive: Path, message: str) -> None:
-    """The archive is refused, and nothing but an earlier folder is there."""
+    """Check that the archive is refused, and only an earlier folder remains."""
     output = archive.parent / "photographs"
     output.mkdir(exist_ok=True)
     (output / "1.jpg").write_bytes(b"earlier")
@@ -65,7 +65,7 @@ def _check_refusal(archive: Path, message: str) -> None:
 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
 def test_a_photograph_unpacked_again_is_the_same_to_extraction(tmp_path: Path, kind: str) -> None:
-    """And another of the same size and time is another."""
+    """A different photograph of the same size and time is not."""
     members = {"1.jpg": b"one", "2.jpg": b"two", "3.jpg": b"owt"}
     archive, output = _archive(tmp_path / f"a.{kind}", members), tmp_path / "photographs"
     found = []
@@ -77,7 +77,7 @@ def test_a_photograph_unpacked_again_is_the_same_to_extraction(tmp_path: Path, k
     assert len(set(found[0])) == 3
 
 
-def test_a_time_that_no_calendar_has_is_no_mistake(tmp_path: Path) -> None:
+def test_an_impossible_date_is_accepted(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
         member = zipfile.ZipInfo("1.jpg")
         member.date_time = (1980, 0, 0, 0, 0, 0)
@@ -157,14 +157,14 @@ def test_names_that_are_not_utf8_survive(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_photographs_of_one_name_are_listed(tmp_path: Path, kind: str) -> None:
+def test_photographs_with_the_same_name_are_listed(tmp_path: Path, kind: str) -> None:
     archive = _archive(
         tmp_path / f"a.{kind}", {"x/1.jpg": b"1", "y/1.jpg": b"2", "x/2.jpg": b"1", "z/2.jpg": b""}
     )
     _check_refusal(archive, r"(?s)y/1.jpg: the same name as x/1.jpg.*z/2.jpg: the same name as x/2.jpg")
 
 
-def test_photographs_of_one_name_in_two_archives_are_listed(tmp_path: Path) -> None:
+def test_photographs_with_the_same_name_in_two_archives_are_listed(tmp_path: Path) -> None:
     archives = [_archive(tmp_path / f"{name}.zip", {f"{name}/1.jpg": b"1"}) for name in "ab"]
     with pytest.raises(InputError, match=r"b\.zip, b/1\.jpg: the same name as a/1\.jpg"):
         unpack(archives, tmp_path / "photographs")
@@ -181,7 +181,7 @@ def test_an_archive_may_have_every_kind_of_photograph_that_is_found(tmp_path: Pa
     assert {path.suffix for path in (tmp_path / "photographs").iterdir()} >= set(ENDINGS)
 
 
-def test_a_missing_archive_is_told(tmp_path: Path) -> None:
+def test_a_missing_archive_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none.zip: the archive of photographs is not there"):
         unpack([tmp_path / "none.zip"], tmp_path / "photographs")
 
@@ -189,7 +189,7 @@ def test_a_missing_archive_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"PK", b"PK\x03\x04rest", b"\x1f\x8b", b"<html>" * 200, b"BZh9", bytes(600)]
 )
-def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_an_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.zip").write_bytes(content)
     _check_refusal(tmp_path / "a.zip", r"a.zip")
 
@@ -205,7 +205,7 @@ def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
         (b"text" * 200, r"no archive \(invalid header\)"),
     ],
 )
-def test_another_kind_of_file_is_told_with_what_to_do(tmp_path: Path, content: bytes, kind: str) -> None:
+def test_another_kind_of_file_is_named_with_what_to_do(tmp_path: Path, content: bytes, kind: str) -> None:
     (tmp_path / "a.zip").write_bytes(content)
     _check_refusal(tmp_path / "a.zip", f"found {kind}, expected .zip, .tar, .* Unpack it and give the folder")
 
@@ -241,11 +241,11 @@ def test_a_bomb_is_refused(tmp_path: Path, kind: str, name: str) -> None:
     )
 
 
-def test_a_small_picture_of_one_colour_is_no_bomb(tmp_path: Path) -> None:
+def test_a_small_picture_of_one_colour_is_not_a_bomb(tmp_path: Path) -> None:
     assert unpack([_archive(tmp_path / "a.zip", {"1.png": bytes(1 << 20)})], tmp_path / "photographs") == 1
 
 
-def test_more_than_declared_is_never_written(tmp_path: Path) -> None:
+def test_no_more_than_the_declared_size_is_written(tmp_path: Path) -> None:
     archive = _archive(tmp_path / "a.zip", {"1.jpg": CONTENT})
     content = bytearray(archive.read_bytes())
     at = content.index(b"PK\x01\x02") + 24  # the declared size, in the directory
@@ -295,7 +295,7 @@ def _unpacked_or_refused(folder: Path, kind: str, content: bytes) -> dict[str, b
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_a_cut_archive_never_loses_a_photograph_silently(
+def test_a_truncated_archive_never_loses_a_photograph_silently(
     tmp_path_factory: pytest.TempPathFactory, kind: str, data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("cut")
@@ -326,7 +326,7 @@ def test_a_flipped_photograph_in_a_zip_is_refused(tmp_path: Path) -> None:
     _check_refusal(archive, "not a sound archive")
 
 
-def test_a_spoilt_header_in_a_tar_is_not_its_end(tmp_path: Path) -> None:
+def test_a_damaged_header_in_a_tar_does_not_count_as_its_end(tmp_path: Path) -> None:
     archive = _archive(tmp_path / "a.tar", {"1.jpg": CONTENT[:512], "2.jpg": CONTENT[:512]})
     content = bytearray(archive.read_bytes())
     content[1024] ^= 1  # in the second header
@@ -342,7 +342,7 @@ def _command(archive: Path, output: Path) -> list[str]:
 
 
 def _kill_half_way(archive: Path, output: Path, count: int) -> dict[str, int]:
-    """Kill the command once it has written `count` photographs; return those and their inodes."""
+    """Kill the command once it has written `count` photographs; return their names and inodes."""
     part = output.with_name(f".{output.name}.part")
     with subprocess.Popen(_command(archive, output), stderr=subprocess.DEVNULL) as process:
         until = time.monotonic() + 60
@@ -353,7 +353,7 @@ def _kill_half_way(archive: Path, output: Path, count: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
-def test_a_killed_call_is_gone_on_with(tmp_path: Path, kind: str) -> None:
+def test_a_killed_call_is_resumed(tmp_path: Path, kind: str) -> None:
     members = {f"{number:05d}.jpg": b"%05d" % number + CONTENT[:2000] for number in range(3000)}
     archive = _archive(tmp_path / f"a.{kind}", members)
     output = tmp_path / "photographs"
@@ -385,7 +385,7 @@ def test_a_full_disk_keeps_what_is_unpacked(tmp_path: Path) -> None:
 
 
 @pytest.mark.extended
-def test_another_archive_is_begun_anew(tmp_path: Path) -> None:
+def test_another_archive_starts_over(tmp_path: Path) -> None:
     members = {f"{number:05d}.jpg": CONTENT[:2000] for number in range(3000)}
     archive = _archive(tmp_path / "a.zip", members)
     output = tmp_path / "photographs"

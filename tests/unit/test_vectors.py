@@ -1,4 +1,4 @@
-"""FastText vectors: trained twice alike; read from a file row by row."""
+"""FastText vectors: training is deterministic; files are read row by row."""
 
 import gzip
 import tracemalloc
@@ -35,7 +35,7 @@ def test_training_is_deterministic_and_the_seed_counts() -> None:
 def test_fasttext_is_trained_as_the_settings_say(
     monkeypatch: pytest.MonkeyPatch, tokens: int, passes: int
 ) -> None:
-    """350 tokens: 70,000 are 200 passes; 500 would be one, and 20 are made."""
+    """350 tokens: 70,000 are 200 passes; 500 would be one pass, but 20 is the minimum."""
     asked: dict[str, Any] = {}
     monkeypatch.setattr("fasttext.train_unsupervised", lambda path, **given: asked.update(given))
     train_model(SENTENCES, SETTINGS.model_copy(update={"tokens": tokens}))
@@ -66,7 +66,7 @@ def _file(path: Path, rows: list[str], header: str = "") -> Path:
 
 @pytest.mark.parametrize("name", ["cc.en.2.vec", "cc.en.2.vec.gz"])
 @pytest.mark.parametrize(("casing", "dog", "cat"), [("lowercase", 3, 5), ("last", 4, 6)])
-def test_one_row_of_each_word_is_kept(
+def test_one_row_per_word_is_kept(
     tmp_path: Path, name: str, casing: Literal["lowercase", "last"], dog: int, cat: int
 ) -> None:
     path = _file(tmp_path / name, ROWS)
@@ -104,7 +104,7 @@ def test_a_wrong_file_is_an_error(tmp_path: Path, rows: list[str], header: str, 
 
 
 def test_few_odd_rows_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Such as of words with blanks, which published files have."""
+    """For example rows of words with blanks, which published files have."""
     rows = ["dog house 1 1", "dog 2 2", "cat x 1", "beach 9 9"]
     with caplog.at_level("WARNING", "pipeline"):
         vectors = read_vectors(_file(tmp_path / "x.vec", rows), WORDS, WordSettings(dimension=2))
@@ -112,7 +112,7 @@ def test_few_odd_rows_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixt
     assert "2 rows of the captions' words are not vectors and are left out, first line 2" in caplog.text
 
 
-def test_a_file_that_is_cut_short_is_an_error(tmp_path: Path) -> None:
+def test_a_truncated_file_is_an_error(tmp_path: Path) -> None:
     path = _file(tmp_path / "x.vec.gz", ROWS)
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InputError, match=r"x.vec.gz: cannot be read to its end"):

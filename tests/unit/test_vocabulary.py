@@ -59,7 +59,7 @@ def test_a_vocabulary_survives_its_file(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read.vectors, made.vectors)
 
 
-def test_a_file_that_is_cut_short_is_an_error(tmp_path: Path) -> None:
+def test_a_truncated_file_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "words.h5"
     write_vocabulary(vocabulary("de", sorted(VECTORS), VECTORS), {}, path)
     content = path.read_bytes()
@@ -171,7 +171,7 @@ def test_the_command_reads_only_training_captions_of_the_language(sentences: Pat
     }
 
 
-def test_the_command_takes_translations_as_asked(sentences: Path) -> None:
+def test_the_command_uses_translations_as_requested(sentences: Path) -> None:
     translations = sentences.with_name("en-de.csv")
     table = caption_table([("1", "train", "de", "Eine Katze.", "google", "en")])
     write_sentences(with_tokens(table, "de"), translations)
@@ -181,8 +181,8 @@ def test_the_command_takes_translations_as_asked(sentences: Path) -> None:
     assert _command(sentences, *options, "human").words == ["", "ein", "hund", "läuft"]
 
 
-def test_vectors_of_other_text_have_one_for_each_word_and_add_none(sentences: Path) -> None:
-    """`läuft` stands in the captions alone: its vector is that of its subwords."""
+def test_vectors_of_other_text_exist_for_exactly_the_words_of_the_captions(sentences: Path) -> None:
+    """`läuft` occurs only in the captions: its vector comes from its subwords."""
     text, model = sentences.with_name("text.csv"), sentences.with_name("de.bin")
     rows = [(str(image), "train", "de", "Ein Hund rennt weg.", "human", "") for image in range(7, 10)]
     write_sentences(with_tokens(caption_table(rows), "de"), text)
@@ -211,7 +211,7 @@ def test_vectors_of_other_text_have_one_for_each_word_and_add_none(sentences: Pa
             _command(sentences, "--vectors-file", model, vectors="multi30k")
 
 
-def test_own_vectors_are_of_own_training_captions_alone_and_serve_those_of_translations(
+def test_vectors_are_trained_only_on_own_captions_and_also_used_for_translations(
     sentences: Path,
 ) -> None:
     """Rows of a table that differ in translations must not differ in their initial vectors too."""

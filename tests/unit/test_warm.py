@@ -1,4 +1,4 @@
-"""Jobs and calls of Snakemake that start warm do what cold ones do."""
+"""Jobs and calls of Snakemake in forks (`warm.py`) do what they do in new processes."""
 
 import os
 import re
@@ -48,7 +48,7 @@ def start(python: str, folder: Path, *arguments: str) -> "subprocess.Popen[str]"
 
 
 @pytest.mark.parametrize("argument", ["0", "3", "raise", "kill"])
-def test_what_is_said_and_how_it_ends_are_the_same(folder: Path, argument: str) -> None:
+def test_output_and_exit_status_are_the_same(folder: Path, argument: str) -> None:
     found = []
     for python in (sys.executable, warm.python()):
         job = start(python, folder, "-m", "pipeline", argument)
@@ -89,7 +89,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def cold(project: Project, *arguments: str) -> str:
-    """What Snakemake says that begins in a process of its own."""
+    """The output of Snakemake in a new process."""
     command = ["snakemake", "--configfile", "small.yaml", *arguments]
     done = subprocess.run(
         command, cwd=project.folder, env=project.environment, capture_output=True, text=True
@@ -97,7 +97,7 @@ def cold(project: Project, *arguments: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_a_dry_run_announces_what_snakemakes_own_does(project: Project) -> None:
+def test_a_dry_run_announces_what_the_real_snakemake_does(project: Project) -> None:
     arguments = ["-n", "-p", "results/lessons/table4.csv"]
     announced = r"^Shell command: .*|^\w+ +\d+$"
     expected = re.findall(announced, cold(project, *arguments), re.M)
@@ -105,8 +105,8 @@ def test_a_dry_run_announces_what_snakemakes_own_does(project: Project) -> None:
     assert sorted(re.findall(announced, project.snakemake(*arguments).stdout, re.M)) == sorted(expected)
 
 
-def test_an_error_names_the_file_and_line_that_snakemakes_own_does(project: Project) -> None:
-    """Of files that are parsed once for all copies."""
+def test_an_error_names_the_same_file_and_line_as_the_real_snakemake(project: Project) -> None:
+    """Also in files that are parsed once for all copies."""
     arguments = ["-n", "work/demo/multi30k/experiments/unknown/seed0/model.pt"]
     place = r'"?(/[^"\s]+\.smk)"?, line (\d+)'
     expected = re.findall(place, cold(project, *arguments))

@@ -1,4 +1,4 @@
-"""What a user sets and some rows of a table do not take is told before anything runs."""
+"""Warnings about user settings that some rows of a table ignore come before anything runs."""
 
 from pathlib import Path
 from typing import Any
@@ -19,23 +19,23 @@ def warnings_of(**user: Any) -> list[str]:
     return configuration.doubts(configuration.load(user, CONFIG), user, "mine")
 
 
-def test_a_key_that_some_rows_do_not_take_is_told_with_their_value() -> None:
-    """SMALR's experiments have a margin of their own, MULE's and LIWE's none in `triplets`."""
+def test_a_key_that_some_rows_ignore_is_named_with_their_value() -> None:
+    """SMALR's experiments have their own margin; MULE's and LIWE's have none in `triplets`."""
     assert warnings_of(triplets={"margin": 0.2}) == [
         "mine: triplets.margin is 0.2 in some rows, and 0.05 in those of smalr "
         "(experiments.*.settings.triplets.margin)"
     ]
 
 
-def test_nothing_is_told_of_what_is_the_same_or_meant() -> None:
+def test_there_is_no_warning_about_equal_or_intended_values() -> None:
     assert warnings_of() == []
     assert warnings_of(triplets={"margin": "0.05"}) == []  # as --config gives it
     own = {"smalr": {"settings": {"triplets": {"margin": 0.3}}}}
     assert warnings_of(triplets={"margin": 0.2}, experiments=own) == []
 
 
-def test_a_language_that_a_model_goes_without_is_told() -> None:
-    """Multi30K has Chinese by translation alone; a table without the language lacks nothing."""
+def test_a_language_that_a_model_lacks_is_named() -> None:
+    """Multi30K has Chinese only by translation; a table without the language lacks nothing."""
     three = {"three": {"branches": "shared", "captions": "human", "languages": ["en", "de", "zh"]}}
     rows = [{"row": 1, "method": "three", "experiment": "three"}]
     table = {"mine": {"columns": {"multi30k": ["en", "zh"], "mscoco": ["en", "zh"]}, "rows": rows}}
@@ -48,6 +48,6 @@ def test_a_language_that_a_model_goes_without_is_told() -> None:
     )
 
 
-def test_nothing_is_told_of_a_table_whose_rows_are_alike() -> None:
+def test_there_is_no_warning_about_a_table_whose_rows_agree() -> None:
     alike = {"mine": {"columns": COLUMNS, "rows": [ROWS[1]]}}
     assert warnings_of(triplets={"margin": 0.2}, tables=alike) == []

@@ -55,14 +55,14 @@ def test_many_captions_go_in_one_request(service: Service, translate: Translate)
     assert service.lines == CAPTIONS
 
 
-def test_equal_captions_are_asked_for_once_and_blank_ones_never(
+def test_equal_captions_are_requested_once_and_blank_ones_never(
     service: Service, translate: Translate
 ) -> None:
     assert translate(["A dog.", " ", "A cat.", "A dog."]) == ["Aen dog.en", "", "Aen cat.en", "Aen dog.en"]
     assert service.lines == ["A dog.", "A cat."]
 
 
-def test_no_caption_is_asked_for_twice_over_runs(service: Service, translate: Translate) -> None:
+def test_no_caption_is_requested_twice_over_runs(service: Service, translate: Translate) -> None:
     translate(CAPTIONS[:200])
     assert translate(CAPTIONS) == list(map(translation, CAPTIONS))
     assert sorted(service.lines) == sorted(CAPTIONS)
@@ -84,7 +84,7 @@ def test_no_caption_gets_its_neighbours_translation(
     assert translate(CAPTIONS[:20]) == list(map(translation, CAPTIONS[:20]))
 
 
-def test_only_the_half_that_is_answered_wrongly_is_asked_again(
+def test_only_the_half_that_is_answered_wrongly_is_requested_again(
     service: Service, translate: Translate
 ) -> None:
     service.behaviour = lambda number, lines: "merged" if CAPTIONS[5] in lines and len(lines) > 1 else ""
@@ -92,13 +92,13 @@ def test_only_the_half_that_is_answered_wrongly_is_asked_again(
     assert [len(lines) for lines in service.requests] == [16, 8, 4, 4, 2, 1, 1, 2, 8]
 
 
-def test_swapped_lines_cannot_be_told(service: Service, translate: Translate) -> None:
-    """What the method cannot see: kept here so that the documents stay true."""
+def test_swapped_lines_are_not_detected(service: Service, translate: Translate) -> None:
+    """A known limit of the method, which the documents state."""
     service.behaviour = lambda number, lines: "swapped"
     assert translate(["A dog.", "A cat."]) == ["Aen cat.en", "Aen dog.en"]
 
 
-def test_a_refused_caption_stays_without_a_translation_and_holds_up_no_other(
+def test_a_refused_caption_stays_without_a_translation_and_blocks_no_other(
     service: Service, translate: Translate, caplog: pytest.LogCaptureFixture
 ) -> None:
     service.behaviour = lambda number, lines: "page" if CAPTIONS[7] in lines else ""
@@ -112,7 +112,7 @@ def test_a_refused_caption_stays_without_a_translation_and_holds_up_no_other(
 
 
 def test_a_page_without_any_translation_stops_the_job_soon(service: Service, translate: Translate) -> None:
-    """What a service shows that wants to see a person before the screen."""
+    """The page of a service that requires a person at a browser."""
     service.behaviour = lambda number, lines: "page"
     with pytest.raises(InputError, match=r"20 captions in a row were refused"):
         translate(CAPTIONS)
@@ -160,7 +160,7 @@ def test_patience_ends_when_no_answer_comes(service: Service, translate: Transla
         translate(CAPTIONS, max_wait=0.2)
 
 
-def test_a_service_that_denies_stops_the_job_at_once_and_what_is_done_is_kept(
+def test_a_service_that_refuses_stops_the_job_at_once_and_answers_are_kept(
     service: Service, translate: Translate
 ) -> None:
     service.behaviour = lambda number, lines: "403" if number == 1 else ""
@@ -169,13 +169,13 @@ def test_a_service_that_denies_stops_the_job_at_once_and_what_is_done_is_kept(
     assert len(service.requests) == 2
 
 
-def test_a_caption_that_is_too_long_for_the_service_holds_up_no_other(
+def test_a_caption_that_is_too_long_for_the_service_blocks_no_other(
     service: Service, translate: Translate
 ) -> None:
     assert translate(["A dog.", "dog " * 2000, "A cat."]) == ["Aen dog.en", "", "Aen cat.en"]
 
 
-def test_a_slow_answer_is_given_up_and_asked_for_again(service: Service, translate: Translate) -> None:
+def test_a_slow_answer_is_abandoned_and_requested_again(service: Service, translate: Translate) -> None:
     def slow_at_first(number: int, lines: list[str]) -> str:
         time.sleep(0.5 if number == 0 else 0)
         return ""
@@ -186,7 +186,7 @@ def test_a_slow_answer_is_given_up_and_asked_for_again(service: Service, transla
 
 
 @pytest.mark.parametrize("late", [0, 0.2])
-def test_no_server_is_waited_for_and_then_said(
+def test_an_absent_server_is_waited_for_and_then_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: float
 ) -> None:
     """A busy machine may use up the patience between the refusal and the next request."""
@@ -231,7 +231,7 @@ def test_answers_out_of_order_give_the_same_translations(service: Service, trans
 
 
 @pytest.mark.parametrize("fault", ["echo", "foreign"])
-def test_what_is_no_translation_is_kept_apart(
+def test_answers_that_are_not_translations_are_listed_separately(
     service: Service, tmp_path: Path, fault: str, translate: Translate
 ) -> None:
     service.behaviour = lambda number, lines: fault
@@ -250,7 +250,7 @@ def test_what_is_no_translation_is_kept_apart(
 def test_a_key_is_read_from_the_environment_and_written_nowhere(
     tmp_path: Path,
 ) -> None:
-    """deep-translator reads keys when it is imported, so a process of its own is asked."""
+    """deep-translator reads keys when it is imported, so the test uses a new process."""
     secret = "s3cret/key"
     with stand_in() as service:
         url = service.url.removesuffix("/m")
@@ -315,9 +315,7 @@ def _run(
     return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
 
 
-def test_a_killed_job_goes_on_and_asks_for_nothing_twice_but_the_request_under_way(
-    service: Service, tmp_path: Path
-) -> None:
+def test_a_killed_job_resumes_and_repeats_only_the_current_request(service: Service, tmp_path: Path) -> None:
     service.latency = 0.1
     captions = [f"{caption} {'Very red balls. ' * 20}" for caption in CAPTIONS]
     job = subprocess.Popen(_command(tmp_path, "google", service.url, captions), stdout=subprocess.DEVNULL)
@@ -336,7 +334,7 @@ def test_a_killed_job_goes_on_and_asks_for_nothing_twice_but_the_request_under_w
 
 
 def test_two_jobs_share_a_cache(service: Service, tmp_path: Path) -> None:
-    """On different captions none is asked for twice; the day's requests are counted together."""
+    """With different captions none is requested twice; the day's requests are counted together."""
     service.latency = 0.02
     halves = [
         [f"{half} {caption} {'Very red balls. ' * 20}" for caption in CAPTIONS] for half in ("One", "Two")
@@ -359,7 +357,7 @@ def test_two_jobs_share_a_cache(service: Service, tmp_path: Path) -> None:
 
 
 def test_two_jobs_on_the_same_captions_end_with_the_same_table(tmp_path: Path) -> None:
-    """Both may ask for a caption; the first answer is what both get."""
+    """Both may request a caption; both get the first answer."""
     model = Model("google", "", "en", "de")
 
     class Late:
@@ -389,7 +387,7 @@ def test_batches_hold_every_caption_once_in_order_and_fit(captions: list[str]) -
 
 
 @given(texts.filter(lambda captions: len(captions) > 1), st.data())
-def test_a_wrong_count_of_lines_is_never_taken(captions: list[str], data: st.DataObject) -> None:
+def test_a_wrong_number_of_lines_is_never_accepted(captions: list[str], data: st.DataObject) -> None:
     lines = [" ".join(text.split()) for text in captions]
     count = data.draw(st.integers(0, 60).filter(lambda count: count != len(lines)))
     assert split_answer("\n".join(["Ein Satz."] * count), lines, "de") is None

@@ -1,4 +1,4 @@
-"""What servers answer that is no translation, or never ends: refused with the reason, and never stored."""
+"""Answers of servers that are not translations, or never end: refused with the reason, and never stored."""
 
 import base64
 import html
@@ -28,7 +28,7 @@ FAST: dict[str, Any] = {"requests_per_second": 1e6, "max_pause": 0.01, "max_wait
 
 
 def libre(answer: Callable[[str], str]) -> Respond:
-    """LibreTranslate, that answers each request's text in some way."""
+    """A LibreTranslate server that answers each request's text in some way."""
 
     def respond(path: str) -> Iterator[bytes]:
         text = parse_qs(urlsplit(path).query)["q"][0]
@@ -39,7 +39,7 @@ def libre(answer: Callable[[str], str]) -> Respond:
 
 @pytest.fixture(autouse=True)
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key as if deep-translator, which reads keys when it is imported, had found it."""
+    """Set a key as if deep-translator, which reads keys when it is imported, had found it."""
     monkeypatch.setenv("LIBRE_API_KEY", KEY)
     source, target, _, *others = deep_translator.LibreTranslator.__init__.__defaults__
     defaults = (source, target, KEY, *others)
@@ -166,7 +166,7 @@ def test_a_notice_stops_the_job_with_the_pair_and_the_line(answer: str, tmp_path
     assert stored_answers(tmp_path) == []
 
 
-def test_a_caption_that_says_so_itself_is_translated(tmp_path: Path) -> None:
+def test_a_caption_that_contains_such_words_itself_is_translated(tmp_path: Path) -> None:
     captions = [
         "A sign says quota exceeded.",
         "100%25 off <b>now</b>",
@@ -211,7 +211,7 @@ def test_captions_that_mean_the_same_may_have_one_answer(tmp_path: Path) -> None
         assert translate(url, tmp_path / "two", *captions[:2]) == ["Ein Hund läuft."] * 2
 
 
-def test_a_wrong_line_among_others_costs_no_other(tmp_path: Path) -> None:
+def test_a_wrong_line_affects_no_other_line(tmp_path: Path) -> None:
     def answer(text: str) -> str:
         return "\n".join("M\ufffdnner" if "3" in line else f"Hund {line[-2]}" for line in text.split("\n"))
 
@@ -268,7 +268,7 @@ NO_JSON = {
 
 
 @pytest.mark.parametrize("body", NO_JSON)
-def test_what_is_no_json_says_where_it_came_from(body: str, tmp_path: Path) -> None:
+def test_an_answer_that_is_not_json_names_its_address(body: str, tmp_path: Path) -> None:
     with (
         answering(lambda path: iter([whole(body)])) as url,
         pytest.raises(InputError, match=rf"{url}translate answered .*{NO_JSON[body]}"),
@@ -287,7 +287,7 @@ def test_an_empty_answer_is_refused(body: str, tmp_path: Path, caplog: pytest.Lo
     assert stored_answers(tmp_path) == []
 
 
-def test_the_reason_of_a_refusal_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_reason_of_a_refusal_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     body = '{"error": "en-de is not an enabled pair"}'
     with (
         answering(lambda path: iter([whole(body, status="400 Bad Request")])) as url,
@@ -414,7 +414,7 @@ def test_a_redirect_on_the_same_host_is_followed_without_its_body(tmp_path: Path
 
 
 @pytest.mark.parametrize("where", ["http://[::1", "http://localhost:99999999/", "//", "http:///x"])
-def test_a_redirect_to_no_address(where: str, tmp_path: Path) -> None:
+def test_a_redirect_to_an_invalid_address(where: str, tmp_path: Path) -> None:
     answer = f"HTTP/1.1 302 Found\r\nLocation: {where}\r\nContent-Length: 0\r\n\r\n".encode()
     with answering(lambda path: iter([answer])) as url, pytest.raises(InputError, match="redirects "):
         translate(url, tmp_path)
@@ -423,13 +423,13 @@ def test_a_redirect_to_no_address(where: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "url", ["http://[::1", "http://host:99999999", "ftp://host", "localhost:5000", "http://"]
 )
-def test_an_address_that_is_none(url: str, tmp_path: Path) -> None:
+def test_an_invalid_address(url: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"url: found .*, expected an(other)? address"):
         translate(url, tmp_path)
 
 
-def test_a_time_limit_ends_what_has_not_noticed_it() -> None:
-    """A body without a length that is cut off looks like a whole one."""
+def test_a_time_limit_ends_a_request_that_seems_complete() -> None:
+    """A truncated body without a length looks complete."""
     with (
         answering(DRIPPING["body without a length"]) as url,
         pytest.raises(TooSlow, match="no whole answer in 0 s"),
@@ -453,7 +453,7 @@ PAPERS = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]
         ("mymemory", "en-GB de-DE fr-FR cs-CZ zh-CN ja-JP ar-SA af-ZA ko-KR ru-RU"),
     ],
 )
-def test_services_are_asked_for_their_own_codes(service: str, codes: str) -> None:
+def test_services_are_asked_with_their_own_codes(service: str, codes: str) -> None:
     """Of the papers' ten languages; the data sets' Chinese is simplified."""
     assert [code_at(service, code, {}) for code in PAPERS] == codes.split()
 
@@ -481,6 +481,6 @@ def test_french_quotation_marks_are_no_wrong_charset() -> None:
         assert fault("a caption of some length", answer, "fr") == ""
 
 
-def test_a_caption_with_a_reference_gets_its_answer_as_it_is() -> None:
+def test_a_caption_with_an_html_reference_gets_its_answer_unchanged() -> None:
     assert unescape_answer("Q&amp;A", "F&amp;A") == "F&amp;A"
     assert unescape_answer("Q&A", "F&amp;A") == "F&A"

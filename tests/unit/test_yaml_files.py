@@ -1,4 +1,4 @@
-"""YAML and JSON that people write end in their content or in a message, whatever is in them."""
+"""YAML and JSON files are read or refused with a message, whatever is in them."""
 
 import os
 from itertools import pairwise
@@ -55,7 +55,7 @@ def write_yaml(folder: Path, content: str | bytes) -> Path:
         ("a: 1\nb: {c: 1, c: 2}\na: 2\n", "line 2: the key b.c is in line 2 too; keep one of them"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_file_is_a_line(tmp_path: Path, content: str | bytes, mistake: str) -> None:
+def test_a_mistake_in_a_file_is_one_line(tmp_path: Path, content: str | bytes, mistake: str) -> None:
     path = write_yaml(tmp_path, content)
     assert yaml_mistakes(path)[0].startswith(f"{path}: {mistake}")
     assert "\n" not in yaml_mistakes(path)[0]
@@ -63,7 +63,7 @@ def test_what_is_wrong_with_a_file_is_a_line(tmp_path: Path, content: str | byte
         read_yaml(path)
 
 
-def test_what_is_no_file_of_text_is_told_without_reading_it(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_text_file_is_reported_without_reading_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     told = [yaml_mistakes(path)[0] for path in (tmp_path / "none.yaml", tmp_path, tmp_path / "pipe.yaml")]
     assert told[0] == f"{tmp_path}/none.yaml: not there, expected a YAML file"
@@ -82,7 +82,7 @@ def test_sound_files_are_read(tmp_path: Path) -> None:
     assert len(read_yaml(write_yaml(tmp_path, f"a: [{'1, ' * (MAX_VALUES - 9)}]"))["a"]) == MAX_VALUES - 9
 
 
-def test_mistakes_of_several_files_are_told_together(tmp_path: Path) -> None:
+def test_mistakes_of_several_files_are_reported_together(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text("- a\n")
     with pytest.raises(InputError) as told:
         read_yaml_files([write_yaml(tmp_path, "a: 1\na: 2\na: 3\n"), tmp_path / "b.yaml"], "Wrong:")
@@ -101,7 +101,7 @@ def test_a_value_of_the_command_line_may_be_any_text() -> None:
     assert yaml_text_mistake("[" * 200).startswith("blocks within")
 
 
-def test_json_with_a_key_twice_is_refused_at_any_depth() -> None:
+def test_json_with_a_repeated_key_is_refused_at_any_depth() -> None:
     assert json_value('{"a": [{"b": 1}, {"b": 2}]}') == {"a": [{"b": 1}, {"b": 2}]}
     with pytest.raises(ValueError, match="the key 'b' is there twice"):
         json_value('{"a": [{"b": 1, "c": 2, "b": 1}]}')
