@@ -42,7 +42,7 @@ frame.onload = async () => {{
 """
 
 
-def measured(page: Path, width: int, folder: Path) -> dict[str, Any]:
+def measure(page: Path, width: int, folder: Path) -> dict[str, Any]:
     """Measurements of a page in a browser: widths, elements outside or cut off, pictures, fonts, fetches."""
     frame = _framed(page, width, 900, folder)
     done = _chromium(frame, f"--window-size={max(width, 500)},900", "--dump-dom")

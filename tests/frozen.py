@@ -80,7 +80,7 @@ KINDS: dict[str, Callable[[Path], None]] = {
 
 
 def write_model(kind: str, folder: Path) -> Path:
-    """A folder with a model of a kind and its processor."""
+    """Write a model of some kind, with its processor, to a folder."""
     torch.manual_seed(0)
     KINDS[kind](folder)
     return folder

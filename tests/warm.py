@@ -71,14 +71,14 @@ sys.exit(status)
 
 
 def python() -> str:
-    """The path of such a `python`, beside the `snakemake`; their servers end with this process."""
+    """The path of such a `python`, next to the `snakemake`; their servers end with this process."""
     _start("torch")
     snakemake()
     return str(_clients() / "python")
 
 
 def snakemake() -> str:
-    """The path of such a `snakemake`; the `python` beside it runs its jobs, once `python` has been called."""
+    """The path of such a `snakemake`; the `python` next to it runs jobs, once `python` has been called."""
     _start("light")
     return str(_clients() / "snakemake")
 

@@ -7,7 +7,7 @@ A table in a page stands between two comments, of which the first says what fill
 
     <!-- recalls RUN/TABLE DATASET -->           mR of each row and language
     <!-- differences RUN DATASET A-vs-B ... -->  of two experiments, with 95% intervals
-    <!-- gain RUN/TABLE DATASET A-vs-B -->       the same beside the paper's
+    <!-- gain RUN/TABLE DATASET A-vs-B -->       the same, next to the paper's
     <!-- verdicts RUN -->                        claims of each paper by verdict
     <!-- claims RUN -->                          every claim with its verdict and differences
     <!-- hours RUN -->                           CPU hours by table and by stage
@@ -242,7 +242,7 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _hours_of(hours: "pd.Series[float]", names: set[str]) -> float:
-    """Of experiments, and of those models of one language each whose names begin with theirs."""
+    """Hours of experiments, including models of one language each whose names begin with theirs."""
     own = [
         str(name) for name in hours.index if name in names or re.sub(r"-[a-z]{2}$", "", str(name)) in names
     ]

@@ -138,10 +138,10 @@ class Sparse(Block):
     @field_validator("*", mode="before")
     @classmethod
     def _not_null(cls, value: object, info: ValidationInfo) -> object:
-        return value if info.field_name in cls.nulls else not_null(value)
+        return value if info.field_name in cls.nulls else refuse_null(value)
 
 
-def not_null(value: T) -> T:
+def refuse_null(value: T) -> T:
     """Raise an error if the value is null; its key may be left out, but not be null."""
     if value is None:
         raise PydanticCustomError("null", "null is no value of this key")

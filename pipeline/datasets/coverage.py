@@ -67,7 +67,7 @@ def coverage(data: Dataset, image_list: Path | None) -> Coverage:
     return counts
 
 
-def doubts(dataset: str, counts: Coverage) -> Iterator[str]:
+def caption_warnings(dataset: str, counts: Coverage) -> Iterator[str]:
     """A warning for each language with captions that are left out or repeated."""
     for language, (count, of) in counts.left_out.items():
         yield (
@@ -83,7 +83,7 @@ def doubts(dataset: str, counts: Coverage) -> Iterator[str]:
         )
 
 
-def gaps(dataset: str, counts: Counts, languages: Sequence[str]) -> Iterator[str]:
+def missing_captions(dataset: str, counts: Counts, languages: Sequence[str]) -> Iterator[str]:
     """One line per language and split without captions, with what to do.
 
     Args:

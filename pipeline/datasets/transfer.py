@@ -193,9 +193,9 @@ def _http(url: str, offset: int, part: PartialDownload, patience: Patience) -> I
         try:
             response = _follow_redirects(session, url, headers, patience.timeout)
         except (requests.ConnectionError, requests.Timeout) as error:
-            raise TemporaryError(f"no answer: {_in_a_line(error, url)}") from None
+            raise TemporaryError(f"no answer: {_one_line(error, url)}") from None
         except requests.RequestException as error:
-            raise PermanentError(f"no answer: {_in_a_line(error, url)}") from None
+            raise PermanentError(f"no answer: {_one_line(error, url)}") from None
         with response:
             _check_status(response)
             rest = response.status_code in (206, 416)
@@ -228,7 +228,7 @@ def _follow_redirects(
     raise PermanentError(f"{redirects[0].url} redirects more than {_REDIRECTS} times")
 
 
-def _in_a_line(error: object, url: str) -> str:
+def _one_line(error: object, url: str) -> str:
     """A library's description of a connection error, cut short, without control characters or passwords."""
     text = re.sub(r"//[^/@\s]*@", "//***@", " ".join(str(error).split()))
     text = hide(text, password_of(url))
@@ -296,5 +296,5 @@ def _pieces(response: requests.Response, decode: bool = False) -> Iterator[bytes
     try:
         yield from response.raw.stream(_CHUNK, decode_content=decode)
     except urllib3.exceptions.HTTPError as error:
-        reason = _in_a_line(error.args[0] if error.args else error, response.url or "")
+        reason = _one_line(error.args[0] if error.args else error, response.url or "")
         raise TemporaryError(f"the transfer broke off: {reason}") from None

@@ -313,7 +313,7 @@ def _tar_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
     total = archive.stat().st_size
     with open(archive, "rb") as raw, _decompressor(raw) as file:
         forward = _Forward(file, archive)
-        with _opened_tar(forward) as tar:
+        with _open_tar(forward) as tar:
             while entry := tar.next():
                 tar.members.clear()  # otherwise tarfile would keep all members in memory
                 if _is_own_photograph(entry.name) and not entry.isdir():
@@ -327,7 +327,7 @@ def _tar_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
             raise EOFError("it breaks off")
 
 
-def _opened_tar(forward: _Forward) -> Any:
+def _open_tar(forward: _Forward) -> Any:
     """The archive, if its first header is that of a tar file."""
     try:
         return tarfile.open(fileobj=forward, mode="r:")  # type: ignore[call-overload]

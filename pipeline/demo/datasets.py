@@ -17,7 +17,7 @@ def data_sets() -> dict[str, dict[str, Any]]:
     return {name: value for name, value in _file().items() if name not in ("splits", "others")}
 
 
-def captions_wanted(dataset: str, language: str) -> dict[str, Any]:
+def caption_plan(dataset: str, language: str) -> dict[str, Any]:
     """How a data set's captions in a language are made; languages that it does not name share one rule."""
     captions: dict[str, Any] = data_sets()[dataset]["languages"].get(language, _file()["others"])
     return captions

@@ -10,7 +10,7 @@ from pipeline.datasets.captions import Caption
 from pipeline.datasets.table import caption_table, write_captions
 from pipeline.demo.datasets import (
     DEFAULT_SCENES,
-    captions_wanted,
+    caption_plan,
     data_sets,
     request_mistakes,
     scenes_of,
@@ -42,7 +42,7 @@ def write_demo_captions(
         InputError: the data set is not known, the scenes are too few, or there is no grammar of the language.
     """
     raise_together(request_mistakes(dataset, scenes), "The demo's captions cannot be written:")
-    rule = captions_wanted(dataset, language)
+    rule = caption_plan(dataset, language)
     splits = splits_of(scenes)
     images = _captioned_images(dataset, language, splits, seed)
     rows = [

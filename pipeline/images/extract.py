@@ -272,7 +272,7 @@ class _Extraction:
             if images:
                 with self.mapper.on("in the network"):
                     features = self.backbone.features(list(images.values()))
-                    under_way.append((list(images), _on_its_way(features)))
+                    under_way.append((list(images), _start_copy(features)))
             if len(under_way) == depth:
                 yield self._fetch(*under_way.popleft())
         while under_way:
@@ -320,7 +320,7 @@ class _Extraction:
         self.progress.advance(len(rows))
 
 
-def _on_its_way(features: Tensor) -> Callable[[], np.ndarray]:
+def _start_copy(features: Tensor) -> Callable[[], np.ndarray]:
     """Start copying features into main memory; the returned function waits only for this copy.
 
     A plain copy would queue behind the next batch on a GPU, and leave the GPU idle when it returns.

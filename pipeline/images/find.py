@@ -54,7 +54,7 @@ def write_image_list(
     list_of_missing = output.with_name("missing.csv")
     mistakes = {image: _list_of_files(paths) for image, paths in files.items() if len(paths) != 1}
     if mistakes:
-        alike = _alike(folders, [image for image in mistakes if not files[image]])
+        alike = _similar_files(folders, [image for image in mistakes if not files[image]])
         mistakes |= {image: f"no file, but {other}" for image, other in alike.items()}
         write_table(list_of_missing, ["image", "found"], mistakes.items())
         first = f"first {MAX_SHOWN}, " if len(mistakes) > MAX_SHOWN else ""
@@ -83,16 +83,16 @@ def _files_of(folders: Sequence[Path], images: Sequence[str], flickr_names: bool
     return {image: sorted(whole[image] or before_underscore[image]) for image in images}
 
 
-def _alike(folders: Sequence[Path], images: Iterable[str]) -> dict[str, str]:
+def _similar_files(folders: Sequence[Path], images: Iterable[str]) -> dict[str, str]:
     """For images without a file: a file that may be meant, and what to do about it."""
-    image_of = {_as_seen(image): image for image in images}
+    image_of = {_visible_form(image): image for image in images}
     alike = {}
     for folder, name in _files_below(folders):
         path = os.path.join(folder, name)
         if not is_photograph(name):
-            if image := image_of.get(_as_seen(os.path.splitext(name)[0])):
+            if image := image_of.get(_visible_form(os.path.splitext(name)[0])):
                 alike[image] = f"{printable_name(path)}, a format that is not read; save it as JPEG or PNG"
-        elif image := image_of.get(_as_seen(without_ending(name))):
+        elif image := image_of.get(_visible_form(without_ending(name))):
             alike[image] = (
                 f"{printable_name(path)}, whose name differs in capital letters, blanks or invisible "
                 f"characters; rename it"
@@ -100,7 +100,7 @@ def _alike(folders: Sequence[Path], images: Iterable[str]) -> dict[str, str]:
     return alike
 
 
-def _as_seen(name: str) -> str:
+def _visible_form(name: str) -> str:
     """A name as people see it: without differences that are hard to see."""
     plain = unicodedata.normalize("NFKC", name)
     return "".join(c for c in plain if unicodedata.category(c) not in ("Cf", "Zs", "Cc")).casefold()

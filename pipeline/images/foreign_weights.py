@@ -87,7 +87,7 @@ def agree_with_torchvision(model: Any, backbone: str, state: Weights, new: Weigh
     """
     name, theirs = _torchvision_network(backbone, state)
     if theirs is None:
-        log.info("weights of %s: of another library, taken in the order of its names", backbone)
+        log.info("weights of %s: from another library, matched by the order of their names", backbone)
         return
     for ours, other in zip(_norms(model), _norms(theirs), strict=True):
         ours.eps = other.eps  # a weights file does not say so

@@ -103,7 +103,7 @@ def open_partial(
     """
     # A lock on the file itself would come too late for two processes that both find no file.
     with open_locked(path.with_name(f".{path.name}.lock")):
-        file = _fitting(path, attributes)
+        file = _matching_store(path, attributes)
         if not file or image_ids(file) != list(images):
             with _finished_store(earlier, attributes) as finished_store:
                 stores = [store for store in (finished_store, file) if store]
@@ -119,24 +119,24 @@ def open_partial(
             yield store
 
 
-def _fitting(path: Path, attributes: Mapping[str, object]) -> WritableFile | None:
+def _matching_store(path: Path, attributes: Mapping[str, object]) -> WritableFile | None:
     """The unfinished store of these attributes, at `path` or aside; another at `path` goes aside."""
     file = _open_store(path)
     if file and (differences := attribute_differences(dict(file.attrs), attributes)):
-        aside = _aside(path, file.attrs)
+        aside = _aside_path(path, file.attrs)
         log.warning("%s: moved to %s, it was made differently: %s", path, aside.name, "; ".join(differences))
         file.close()
         os.replace(path, aside)
         file = None
-    if not file and (aside := _aside(path, attributes)).exists():
+    if not file and (aside := _aside_path(path, attributes)).exists():
         log.info("%s: continuing from %s", path, aside.name)
         os.replace(aside, path)
         file = _open_store(path)
     return file
 
 
-def _aside(path: Path, attributes: Mapping[str, object]) -> Path:
-    """Where an unfinished store of these attributes is kept while another is being made."""
+def _aside_path(path: Path, attributes: Mapping[str, object]) -> Path:
+    """The path at which an unfinished store of these attributes is kept while another is being made."""
     text = repr(sorted((key, _plain(value)) for key, value in attributes.items()))
     return path.with_name(f"{path.name}.{hashlib.sha256(text.encode()).hexdigest()[:12]}")
 
@@ -210,7 +210,7 @@ def finish(store: PartialStore, path: Path, output: Path) -> None:
 
 
 def attribute_differences(attributes: Mapping[str, object], expected: Mapping[str, object]) -> list[str]:
-    """Where attributes of two stores differ, in words."""
+    """Differences between the attributes of two stores, in words."""
     return [
         f"{key}: {_plain(attributes.get(key))}, now {_plain(expected.get(key))}"
         for key in sorted({*attributes, *expected})

@@ -71,7 +71,7 @@ def load_model(path: Path) -> tuple[RetrievalModel, ModelRecord]:
         return model_with(weights, record.settings), record
     except (LookupError, RuntimeError) as error:
         raise InputError(
-            f"{path}: weights do not fit the settings beside them ({short_reason(error)}). "
+            f"{path}: weights do not fit the settings in the file ({short_reason(error)}). "
             "Delete it and train again."
         ) from None
 

@@ -50,7 +50,7 @@ def coverage_warnings(plan: Plan) -> list[str]:
         for dataset in _own_datasets(plan)
         for warning in (
             *coverage.few_tested(dataset, coverage_of(plan, dataset).counts),
-            *coverage.doubts(dataset, coverage_of(plan, dataset)),
+            *coverage.caption_warnings(dataset, coverage_of(plan, dataset)),
         )
     ]
 
@@ -67,7 +67,7 @@ def check_coverage(plan: Plan) -> None:
         [
             gap
             for dataset in _own_datasets(plan)
-            for gap in coverage.gaps(
+            for gap in coverage.missing_captions(
                 dataset, coverage_of(plan, dataset).counts, languages_trained_on(plan, dataset)
             )
         ],

@@ -14,7 +14,7 @@ from pipeline.settings.translations import DatasetPair
 FLICKR30K = "flickr30k"  # key of `sources` for photographs that are available only on request
 
 
-def _on_request(plan: Plan) -> dict[str, str]:
+def _data_on_request(plan: Plan) -> dict[str, str]:
     """Data available only on request: their names in workflow/sources.csv, by their key of `sources`."""
     data_on_request = (plan.source(name).on_request for name in plan.datasets)
     return {FLICKR30K: "on-request/flickr30k", **{data.key: data.name for data in data_on_request if data}}
@@ -31,13 +31,13 @@ def needs_photographs(plan: Plan, dataset: str) -> bool:
 
 
 def _path(plan: Plan, key: str) -> str:
-    """Where data on request are, or should be."""
+    """The path at which data on request are, or should be."""
     return str(getattr(plan.settings.sources, key))
 
 
 def how_to_ask(plan: Plan, key: str) -> str:
     """How to obtain data that are given on request."""
-    row = plan.sources[_on_request(plan)[key]]
+    row = plan.sources[_data_on_request(plan)[key]]
     return (
         f"{row['dataset']} is given on request ({row['licence']}): {row['url']} says how to ask. "
         f"Put the archive or folder at {_path(plan, key)}, or set sources.{key} to its path."

@@ -95,5 +95,5 @@ def target_warnings(plan: Plan, user: Mapping[str, object]) -> list[str]:
     return [
         warning
         for table in target_tables(plan)
-        for warning in configuration.doubts(plan.settings, user, table)
+        for warning in configuration.setting_warnings(plan.settings, user, table)
     ]

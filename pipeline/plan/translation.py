@@ -49,7 +49,7 @@ class Translation:
         return f"{self.source}-{self.target}"
 
     @property
-    def borrowed_from(self) -> BorrowedCaptions | None:
+    def borrowed_captions(self) -> BorrowedCaptions | None:
         """Data set and origin if the translations are in another data set's captions."""
         by_language = self.plan.datasets[self.dataset].borrowed_translations
         return by_language.get(self.target) if self.source == "en" and not self.queries else None
@@ -57,8 +57,8 @@ class Translation:
     @property
     def provider_settings(self) -> Provider:
         """Settings of the provider; published translations do not say which query each translates."""
-        if self.borrowed_from:
-            return FilesProvider(provider="files", origin=self.borrowed_from.origin)
+        if self.borrowed_captions:
+            return FilesProvider(provider="files", origin=self.borrowed_captions.origin)
         require_providers(self.plan, [(self.dataset, self.pair)])
         provider = configuration.provider_of(self.plan.settings, self.pair)
         assert provider  # a missing one has been refused before
@@ -84,8 +84,8 @@ class Translation:
     def inputs(self) -> dict[str, str | list[str]]:
         """Files that the translation reads, by name."""
         files = self.plan.data(self.dataset)
-        if self.borrowed_from:
-            lender = self.plan.data(self.borrowed_from.dataset)
+        if self.borrowed_captions:
+            lender = self.plan.data(self.borrowed_captions.dataset)
             return {"captions": lender.captions(self.target), "images": files.split}
         if self.kind == "files":
             return {"captions": files.captions(self.target)}
@@ -136,7 +136,7 @@ class Translation:
     @property
     def code(self) -> str:
         """Digest of the code that translates."""
-        modules = registry.of_translation(self.provider, bool(self.borrowed_from))
+        modules = registry.of_translation(self.provider, bool(self.borrowed_captions))
         return code.digest("translate", (*modules, *self.language_rows))
 
     @property
@@ -146,7 +146,7 @@ class Translation:
 
     @property
     def minutes(self) -> int:
-        """The time limit: rate limits make it long."""
+        """The time limit in minutes, which is long because of the limits on requests."""
         return 60 if self.kind in ("dictionary", "files") else 1440
 
     @property

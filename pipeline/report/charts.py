@@ -47,7 +47,7 @@ def curves(lines: Mapping[str, Sequence[pd.Series]], highest: float, title: str)
 
 
 def intervals(rows: Sequence[Mapping[str, Any]], low: float, high: float) -> list[dict[str, object]]:
-    """Where a row's dot and error bar stand between the ends of the axis, in percent of its length.
+    """Positions of a row's dot and error bar between the ends of the axis, in percent of its length.
 
     Args:
         rows: `label`, `measured`, `low`, `high`. low, high: ends of the axis.

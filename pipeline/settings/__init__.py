@@ -47,7 +47,7 @@ from pipeline.settings.translations import (
     via_english,
     without_translations,
 )
-from pipeline.settings.warnings import doubts
+from pipeline.settings.warnings import setting_warnings
 
 __all__ = [
     "OTHER_TABLES",
@@ -67,7 +67,6 @@ __all__ = [
     "count_settings",
     "counted_settings",
     "did_you_mean",
-    "doubts",
     "evaluation_pairs",
     "evaluation_settings",
     "experiment_named",
@@ -92,6 +91,7 @@ __all__ = [
     "selecting",
     "selection_record",
     "sentence_vector_settings",
+    "setting_warnings",
     "table_settings",
     "ten_language_settings",
     "train_settings",

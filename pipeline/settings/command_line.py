@@ -22,12 +22,12 @@ _FILES, _VALUES = ("--configfile", "--configfiles"), ("--config", "-C")  # optio
 def check(arguments: Sequence[str]) -> None:
     """End with one message if a file after --configfile or a value after --config cannot be read."""
     arguments = [part for argument in arguments for part in _split_option(argument)]
-    files, values = _after(arguments, *_FILES), _after(arguments, *_VALUES)
+    files, values = _values_after(arguments, *_FILES), _values_after(arguments, *_VALUES)
     mistakes = [mistake for name in files for mistake in _file_mistakes(name)]
     mistakes += yaml_mistakes(OWN_FILE) if OWN_FILE.exists() else []
-    mistakes += [*map(_value_mistake, values), *_given_twice(arguments), *_keys_twice(values)]
-    mistakes += _no_cores(_after(arguments, "--cores", "-c"))
-    mistakes += _no_cache()
+    mistakes += [*map(_value_mistake, values), *_repeated_options(arguments), *_repeated_keys(values)]
+    mistakes += _core_mistakes(_values_after(arguments, "--cores", "-c"))
+    mistakes += _cache_mistakes()
     try:
         raise_together(filter(None, mistakes), "The command has mistakes:")
     except InputError as error:
@@ -40,7 +40,7 @@ def _split_option(argument: str) -> Sequence[str]:
     return match.groups() if match else [argument]
 
 
-def _given_twice(arguments: Sequence[str]) -> Iterator[str]:
+def _repeated_options(arguments: Sequence[str]) -> Iterator[str]:
     """Options that are given twice, where Snakemake would silently drop the earlier values."""
     for options in (_FILES, _VALUES):
         count = sum(argument.partition("=")[0] in options for argument in arguments)
@@ -51,20 +51,20 @@ def _given_twice(arguments: Sequence[str]) -> Iterator[str]:
             )
 
 
-def _keys_twice(values: Sequence[str]) -> Iterator[str]:
+def _repeated_keys(values: Sequence[str]) -> Iterator[str]:
     """Keys that are given twice, where Snakemake would silently take the last value."""
     keys = [value.partition("=")[0] for value in values]
     for key in dict.fromkeys(key for key in keys if keys.count(key) > 1):
         yield f"--config: {key} is given {keys.count(key)} times; give it once"
 
 
-def _no_cores(values: Sequence[str]) -> Iterator[str]:
+def _core_mistakes(values: Sequence[str]) -> Iterator[str]:
     """Without a core Snakemake would wait for ever to begin its first job."""
     if values[:1] == ["0"]:
         yield "--cores: found 0, expected 1 or more, or all"
 
 
-def _no_cache() -> Iterator[str]:
+def _cache_mistakes() -> Iterator[str]:
     """Snakemake makes a folder for what it downloads, whether or not it downloads anything."""
     home = os.environ.get("XDG_CACHE_HOME", "")
     folder = Path(home if os.path.isabs(home) else "~/.cache", "snakemake")  # relative paths are ignored
@@ -77,7 +77,7 @@ def _no_cache() -> Iterator[str]:
         yield f"{folder}: cannot be written ({reason}). Set XDG_CACHE_HOME to a writable folder"
 
 
-def _after(arguments: Sequence[str], *options: str) -> list[str]:
+def _values_after(arguments: Sequence[str], *options: str) -> list[str]:
     """Values of an option that takes all up to the next option."""
     values: list[str] = []
     taking = False

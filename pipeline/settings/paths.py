@@ -63,14 +63,14 @@ def with_paths_expanded(settings: Configuration) -> Configuration:
     for where, block, kinds in _blocks(settings):
         for key in [*kinds, *_OUTPUT_KEYS.get(where, [])]:
             text = getattr(block, key) or ""
-            mistakes += [f"{where}.{key}: {problem}" for problem in _without_value(text)]
+            mistakes += [f"{where}.{key}: {problem}" for problem in _variable_mistakes(text)]
             if "@" in _expand(text).partition("://")[2].partition("/")[0]:
                 mistakes.append(f"{where}.{key}: has a name or password in its address; {_NETRC}")
             elif _is_web(key, _expand(text)) and (mistake := address_mistake(_expand(text))):
                 shown = _expand(text).partition("?")[0].partition("#")[0]
                 mistakes.append(f"{where}.{key}: found {shown!r}, expected an address of a server: {mistake}")
     for place, model in enumerate(settings.context):
-        mistakes += [f"context.{place}: {problem}" for problem in _without_value(model)]
+        mistakes += [f"context.{place}: {problem}" for problem in _variable_mistakes(model)]
     raise_together(mistakes, "The configuration has mistakes:")
     images = settings.images
     sets = {name: own and _with_expanded(own, _FEATURE_KINDS) for name, own in images.sets.items()}
@@ -98,7 +98,7 @@ def _expand(path: str) -> str:
     return os.path.expanduser(os.path.expandvars(path))
 
 
-def _without_value(path: str) -> list[str]:
+def _variable_mistakes(path: str) -> list[str]:
     """The mistake in the environment variables of a path as it is written.
 
     An empty one would turn `$DATA/f.h5` into `/f.h5`, and `$FEATURES` into no features at all.
@@ -131,7 +131,7 @@ def check_paths(settings: Configuration, usual: Sources) -> None:
     for where, path, kind in _configured_paths(settings, usual):
         if not os.path.exists(path) and any(_inside(path, name) for name in folders):
             continue
-        if problem := _other_than(kind, path):
+        if problem := _type_mistake(kind, path):
             mistakes.append(f"{where}: {printable_name(path)}: {problem}")
         elif where.startswith("context.") and not os.path.isfile(os.path.join(path, "config.json")):
             mistakes.append(f"{where}: {path}: has no config.json, expected a folder that transformers wrote")
@@ -140,12 +140,12 @@ def check_paths(settings: Configuration, usual: Sources) -> None:
     raise_together(mistakes, f"Paths in the configuration that cannot be used (relative to {os.getcwd()}):")
 
 
-def _other_than(kind: str, path: str) -> str:
+def _type_mistake(kind: str, path: str) -> str:
     """The type of a path and the expected type; empty if the type is right."""
     if not os.path.exists(path):
         if os.path.islink(path):
             return f"a link that leads nowhere, to {os.readlink(path)}; expected {kind}"
-        return f"not there, expected {kind}{_resembling(path)}"
+        return f"not there, expected {kind}{_similar_name(path)}"
     is_file, is_folder = os.path.isfile(path), os.path.isdir(path)
     if not is_file and not is_folder:
         return f"neither a file nor a folder (a pipe or a device), expected {kind}"
@@ -175,7 +175,7 @@ def _configured_paths(settings: Configuration, usual: Sources) -> Iterator[tuple
         for key, kind in kinds.items():
             value = getattr(block, key)
             on_request = where == "sources" and value == getattr(usual, key)
-            if value is None or on_request or value in _NAMES.get(key, ()) or _elsewhere(key, value):
+            if value is None or on_request or value in _NAMES.get(key, ()) or _is_remote(key, value):
                 continue
             paths = (
                 _of_languages(value, block) if isinstance(block, Dataset) and key == "captions" else [value]
@@ -184,7 +184,7 @@ def _configured_paths(settings: Configuration, usual: Sources) -> Iterator[tuple
                 yield f"{where}.{key}", path, kind
     models = [(f"context.{place}", model) for place, model in enumerate(settings.context)]
     for where, model in [*models, *_marian_models(settings.translation)]:
-        if not _elsewhere("model", model):
+        if not _is_remote("model", model):
             yield where, model, FOLDER
 
 
@@ -200,7 +200,7 @@ def _marian_models(translation: Translation) -> Iterator[tuple[str, str]]:
         yield "translation.default.model", default.model
 
 
-def _elsewhere(key: str, value: str) -> bool:
+def _is_remote(key: str, value: str) -> bool:
     """Whether a value names something on a server, in a package or on the Hugging Face hub."""
     if _is_web(key, value):
         return True
@@ -230,7 +230,7 @@ def _inside(path: str, folder: str) -> bool:
     return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder))
 
 
-def _resembling(path: str) -> str:
+def _similar_name(path: str) -> str:
     """A similar name in the same folder, as a question; empty if there is none."""
     folder, name = os.path.split(path)
     try:

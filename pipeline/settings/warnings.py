@@ -13,7 +13,7 @@ Path = tuple[str, ...]
 MAX_SHOWN = 6  # experiments named in a warning
 
 
-def doubts(settings: Configuration, user: Mapping[str, Any], table: str) -> list[str]:
+def setting_warnings(settings: Configuration, user: Mapping[str, Any], table: str) -> list[str]:
     """Warnings about keys that have another value in some rows, and about languages that an experiment lacks.
 
     A value that the user set for an experiment is intended. A list of languages counts only where a data set

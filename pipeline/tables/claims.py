@@ -19,7 +19,7 @@ from pipeline.tables.contrasts import Term, contrast, holm
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.result_files import read_result
 from pipeline.tables.settings import ClaimSettings
-from pipeline.tables.translations import by_whom, word_by_word
+from pipeline.tables.translations import provider_label, word_by_word
 
 HOLDS, FAILS = "holds", "does not hold"
 NOT_HERE, NOT_TESTABLE = "not testable at this scale", "not testable"
@@ -123,7 +123,11 @@ class _Judge:
         lines, elsewhere, never = [], [], []
         for comparison in [*comparisons(claim), *claim.get("counts", [])]:
             of_recalls = isinstance(comparison, Comparison)
-            if reason := self._not_here(comparison) if of_recalls else self._not_counted_here(comparison):
+            if (
+                reason := self._why_meaningless(comparison)
+                if of_recalls
+                else self._why_count_is_meaningless(comparison)
+            ):
                 elsewhere.append(reason)
                 continue
             try:
@@ -133,7 +137,7 @@ class _Judge:
                 never.append(str(error))
         return lines, elsewhere, never
 
-    def _not_here(self, comparison: Comparison) -> str:
+    def _why_meaningless(self, comparison: Comparison) -> str:
         """Why a comparison is meaningless at this scale; empty if it is meaningful."""
         if comparison.dataset not in self.settings.datasets:
             return f"no data set of this configuration stands for {comparison.dataset}"
@@ -146,7 +150,7 @@ class _Judge:
         for term in (term for side in sides for term in side):
             if reason := self.settings.left_out.get(term["name"]):
                 return f"{term['name']}: {reason}"
-        if reason := self._not_human_here(comparison, sides):
+        if reason := self._why_not_human(comparison, sides):
             return reason
         if comparison.of_size and not self._of_papers_data(comparison.dataset):
             return "how close two numbers are is a claim about size, and sizes are compared only on the "
@@ -157,7 +161,7 @@ class _Judge:
         """Whether the data set that stands for one of the paper's is the same, split and languages too."""
         return self.settings.datasets[dataset] in self.settings.papers_data
 
-    def _not_human_here(self, comparison: Comparison, sides: Sequence[Sequence[Mapping[str, str]]]) -> str:
+    def _why_not_human(self, comparison: Comparison, sides: Sequence[Sequence[Mapping[str, str]]]) -> str:
         """Why a mean over human captions (HA), or a human query with its translations, is not available."""
         dataset = self.settings.datasets[comparison.dataset]
         of_paper = set(HUMAN_OF_PAPER.get(comparison.dataset, []))
@@ -173,7 +177,7 @@ class _Judge:
         lacking = sorted(languages_asked - set(self.settings.human[dataset]))
         return f"{dataset} has no human captions in {', '.join(lacking)}" if lacking else ""
 
-    def _not_counted_here(self, statement: Mapping[str, Any]) -> str:
+    def _why_count_is_meaningless(self, statement: Mapping[str, Any]) -> str:
         """Why a count is meaningless at this scale; empty if it is meaningful."""
         if statement["in"] not in self.settings.datasets:
             return f"no data set of this configuration stands for {statement['in']}"
@@ -232,7 +236,7 @@ class _Judge:
                 origins.setdefault(pair, set()).update(made_by)
         human = languages & set(HUMAN_OF_PAPER.get(comparison.dataset, []))
         return {
-            "translations": by_whom(origins),
+            "translations": provider_label(origins),
             "word_by_word": "yes" if word_by_word(origins) else "",
             "not_human": " ".join(sorted(human - set(self.settings.human[dataset]))),
         }

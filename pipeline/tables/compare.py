@@ -53,7 +53,7 @@ def compare(first: Sequence[Path], second: Sequence[Path], output: Path, metric:
     systems = [_models(paths) for paths in (first, second)]
     seeds = {tuple(sorted(set(seeds))) for models in systems for seeds in models.values()}
     languages = [language for language in _languages(systems[0]) if language in _languages(systems[1])]
-    mistakes = [*_mistakes(seeds, languages, metric), *_elsewhere([*first, *second])]
+    mistakes = [*_mistakes(seeds, languages, metric), *_other_images_message([*first, *second])]
     raise_together(mistakes, "These evaluations cannot be compared:")
     evaluations = Evaluations([*first, *second], next(iter(seeds)))
     rows = [
@@ -100,7 +100,7 @@ def _mistakes(seeds: set[tuple[int, ...]], languages: Sequence[str], metric: str
     return mistakes
 
 
-def _elsewhere(paths: Sequence[Path]) -> Iterator[str]:
+def _other_images_message(paths: Sequence[Path]) -> Iterator[str]:
     """The message for several data sets or scales, whose images are not the same whatever their names."""
     evaluations = [read_evaluation(path) for path in paths]
     kinds = {

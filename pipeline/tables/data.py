@@ -50,7 +50,7 @@ def count_captions(
     )
     mistakes: list[str] = []
     own = {
-        name: pd.concat([_own(path, data.caption_origins, mistakes) for path in captions[name]])
+        name: pd.concat([_own_captions(path, data.caption_origins, mistakes) for path in captions[name]])
         for name, data in settings.datasets.items()
     }
     raise_together(mistakes, f"{table}: the captions cannot be counted:")
@@ -86,7 +86,7 @@ def _unmatched_names(settings: CountSettings, captions: Mapping[str, Sequence[Pa
     ]
 
 
-def _own(path: Path, caption_origins: Mapping[str, str], mistakes: list[str]) -> pd.DataFrame:
+def _own_captions(path: Path, caption_origins: Mapping[str, str], mistakes: list[str]) -> pd.DataFrame:
     """Image, split and language of a caption table's own captions."""
     parts = [pd.DataFrame(columns=OWN_COLUMNS, dtype=str)]
     try:

@@ -70,7 +70,7 @@ def measure_vocabulary_overlap(
     write_tables(
         pd.DataFrame(rows, columns=columns).assign(minimum_count=minimum_count, scale=scale),
         table,
-        [_beside(line, paper) | {"scale": scale} for line in lines],
+        [_comparison_line(line, paper) | {"scale": scale} for line in lines],
         comparison,
     )
 
@@ -154,7 +154,7 @@ def _key(row: Row) -> tuple[str, ...]:
     return (row["group"] or "translation", names.get(method, method), row["language"], row["metric"])
 
 
-def _beside(line: Row, paper: Mapping[tuple[str, ...], Row]) -> Row:
+def _comparison_line(line: Row, paper: Mapping[tuple[str, ...], Row]) -> Row:
     """A line of the comparison with the paper's row and value, where it has one."""
     row = paper.get(_key(line), {})
     return {

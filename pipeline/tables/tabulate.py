@@ -66,7 +66,7 @@ def tabulate(
     for row in settings.left_out:
         log.warning("%s: omitted: %s", table, row)
     reader = Evaluations(evaluations, settings.seeds)
-    lines = list(_lines(settings, reader, _of_paper(papers, settings.table)))
+    lines = list(_lines(settings, reader, _paper_values(papers, settings.table)))
     missing = {line["missing"] for line in lines if line["missing"]}
     raise_together(sorted(missing), f"{table}: evaluations are missing:")
     numbers = _with_places(pd.DataFrame(lines), settings.papers_data)
@@ -199,10 +199,10 @@ def _column(settings: TableSettings, dataset: str, language: str, metric: str, a
     return f"{dataset} {language}" + (f" ({origin})" if origin else "") + ("" if alone else f" {metric}")
 
 
-def _of_paper(path: Path, table: Table) -> dict[Key, str]:
+def _paper_values(path: Path, table: Table) -> dict[Key, str]:
     """The paper's values of a table by row, data set, language and metric; a user's own table has none.
 
-    A row is the paper's where it has its number, group and method: a user's may have the number of another.
+    A row is the paper's if number, group and method agree: a user's row may have the number of another.
     """
     if table.paper is None:
         return {}

@@ -8,7 +8,7 @@ DICTIONARY = "dictionary"  # origin of word-by-word translations
 Origins = Mapping[str, Iterable[str]]  # who made the translations of each pair of languages (`en-de`)
 
 
-def by_whom(origins: Origins) -> str:
+def provider_label(origins: Origins) -> str:
     """The providers of some translations: `google`, or `en-zh: google; others: dictionary (word by word)`.
 
     Language pairs are named where they differ; the largest group with the same provider is `others`. Where
@@ -46,7 +46,7 @@ def translation_columns(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, st
             rows.setdefault(line["row"], {}).setdefault(pair, set()).update(made_by)
     return [
         {
-            "translations": by_whom(rows[line["row"]]) if line["origins"] else "",
+            "translations": provider_label(rows[line["row"]]) if line["origins"] else "",
             "word_by_word": "yes" if word_by_word(line["origins"]) else "",
         }
         for line in lines

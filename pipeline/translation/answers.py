@@ -1,7 +1,8 @@
-"""What a service answered that cannot be a translation, although it came as one.
+"""Recognition of answers that cannot be translations, although a service sent them as such.
 
 Services send notices of their own with status 200, escape text for pages, or name a wrong character set.
-An answer is compared with its caption: what the caption has itself, such as a percent sign, may come back.
+An answer is compared with its caption: characters that the caption contains, such as a percent sign, are
+allowed.
 """
 
 import re
@@ -22,7 +23,7 @@ def unescape_answer(line: str, answer: str) -> str:
 
 
 def fault(line: str, answer: str, target: str) -> str:
-    """Why the answer to a caption cannot be its translation into a language; empty if it may be."""
+    """The reason why an answer cannot be the caption's translation into a language; empty if it may be."""
     return (
         _too_long(line, answer)
         or _characters(line, answer)

@@ -46,7 +46,7 @@ class Model(NamedTuple):
 class Cache:
     """Answers by model and text, and the number of requests per service and day.
 
-    One connection, guarded by a lock, serves all threads of a job.
+    All threads of a job share one connection, guarded by a lock.
 
     Args:
         path: the SQLite file; made if it is not there.
@@ -196,7 +196,7 @@ class Cache:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        """Turn an error in reading pages of the file into one that says that the file is damaged."""
+        """Turn an error in reading pages of the file into a message that the file is damaged."""
         try:
             yield
         except sqlite3.OperationalError as error:

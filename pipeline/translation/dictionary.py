@@ -1,7 +1,7 @@
 """Word-by-word translation with bilingual dictionaries in the format of MUSE (Conneau et al. 2018).
 
-A dictionary has one `source target` pair a line and is named `en-de.txt`. It is read backwards where
-only the other direction was published.
+A dictionary has one `source target` pair per line and is named `en-de.txt`. It is read backwards if only the
+other direction was published.
 """
 
 import re
@@ -23,7 +23,7 @@ _MAX_SHORT = 2  # letters
 
 
 def training_word_counts(path: Path | None, language: str) -> Counter[str]:
-    """How often each word occurs in the training captions of a sentence table; nothing without one."""
+    """How often each word occurs in the training captions of a sentence table; empty without a table."""
     if path is None:
         return Counter()
     table = read_sentences(path)
@@ -36,9 +36,9 @@ class DictionaryTranslator:
 
     Of several translations, the one seen most often in `target_words` is taken, then the one listed
     first. In Chinese and Japanese a word that the dictionaries lack is read as the longest words that
-    they have, from its left (小女孩 as 小, 女孩). What is still unknown is left out, but for numbers and
-    for words of more than two letters that `target_words` has (names, `t-shirt`): MUSE lists no shorter
-    English words, and `a`, `an` and `in` would stand in most sentences as false friends.
+    they have, from its left (小女孩 as 小, 女孩). Other unknown words are left out, except numbers and
+    words of more than two letters that `target_words` has (names, `t-shirt`): MUSE lists no shorter
+    English words, and `a`, `an` and `in` would be false friends in most sentences.
 
     The translation has spaces in every language, so that the tokeniser of the target keeps its words.
 

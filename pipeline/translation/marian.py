@@ -58,7 +58,7 @@ class MarianEngine:
 
     def translate(self, texts: Sequence[str], store: StoreAnswers) -> None:
         """Pass the translations to `store`, batch by batch, longest captions first."""
-        # Captions of about one length waste no padding; the longest first shows early what does not fit.
+        # Captions of similar length waste no padding; with the longest first, exhausted memory shows early.
         by_length = sorted(texts, key=lambda text: (-len(text), text))
         for start in range(0, len(by_length), self.batch_size):
             batch = by_length[start : start + self.batch_size]
@@ -106,7 +106,7 @@ def _download(name: str, revision: str | None) -> Path:
 
     try:
         return Path(snapshot_download(name, revision=revision, allow_patterns=list(_FILES)))
-    except Exception as error:  # the hub's own, the network's, or a name that cannot be one
+    except Exception as error:  # errors of the hub or the network, or an invalid name
         raise InputError(
             f"provider marian: model {name!r} is no folder here and could not be fetched from the hub "
             f"({type(error).__name__}). Give a folder with the model (translation.pairs.S-T.model)."

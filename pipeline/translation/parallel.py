@@ -17,7 +17,7 @@ _MULTI30K = ("de", "fr", "cs")  # task 1; test_2016_flickr
 def multi30k_translations(folder: Path) -> pd.DataFrame:
     """Multi30K's test set of 2016 (task 1): 1,000 English captions with human translations in De, Fr and Cs.
 
-    Its German captions are not among those of the caption table, which are independent (task 2).
+    Its German captions are not in the caption table, whose German captions are independent (task 2).
 
     Args:
         folder: sources, laid out as HOST/PATH.

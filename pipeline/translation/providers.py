@@ -17,7 +17,7 @@ Provider = Literal["dictionary", "files", "marian", Service]
 SERVICES: tuple[str, ...] = get_args(Service)
 MACHINES = ("marian", *SERVICES)
 
-# Where answers are cached and how services are asked may be given to all; only machines use it.
+# Every provider accepts the path of the cache and the limits of requests; only machines use them.
 _NEEDS = {
     "dictionary": ("sentences", "dictionaries"),
     "files": ("captions", "origin"),

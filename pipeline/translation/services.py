@@ -1,8 +1,8 @@
 """The web services that deep-translator knows, each as a function from a text to its translation.
 
-deep-translator gives its requests no time limit, opens a connection for each, and tells neither the
-status of a refusal nor its Retry-After. All its classes call `requests` by that name in their module; a
-session stands there instead, which does all of this.
+deep-translator gives its requests no time limit, opens a connection for each, and reports neither the status
+of a refusal nor its Retry-After. All its classes call `requests` by that name in their module; a session
+replaces it and does all of this.
 """
 
 import html
@@ -52,9 +52,9 @@ SERVICES = {
 }
 
 _HTTPS = {"mymemory": "https://api.mymemory.translated.net/get"}  # deep-translator asks it over http
-_WHOLE = 5.0  # times as long as without a byte may a whole answer take
+_WHOLE = 5.0  # limit on the time of a whole answer, in multiples of the limit between two bytes
 _MIN_SECONDS = 1.0  # that an answer may take, however short `max_wait` is
-_SECRET = 8  # characters of a key from which an answer that contains it repeats it
+_SECRET = 8  # length of a key from which its occurrence in an answer is no coincidence
 # What deep-translator's readers raise for an answer without a translation.
 _NO_TRANSLATION = (KeyError, IndexError, TypeError, AttributeError, StopIteration)
 _RESULT = re.compile(r"<div[^>]*class=[\"'](?:t0|result-container)[\"'][^>]*>(.*?)</div>", re.DOTALL)
@@ -65,7 +65,7 @@ class ServiceClient:
 
     Args:
         url: another address of the service, such as your own server; empty: the service's.
-        codes: the service's codes of languages, where they are others than those known.
+        codes: the service's codes of languages, if they differ from the known codes.
 
     Raises:
         InputError: the service does not know a language, its address is none, or a key is not in the
@@ -128,7 +128,7 @@ class ServiceClient:
         try:
             answer = self._translator().translate(text)
         except (TranslationNotFound, *_NO_TRANSLATION):
-            raise TextRefused(self._nothing()) from None
+            raise TextRefused(self._no_translation_message()) from None
         except NotValidLength:
             raise TextRefused("too long for the service") from None
         except (ServiceUnavailable, TextRefused, EngineStopped, InputError):
@@ -142,11 +142,11 @@ class ServiceClient:
             if answer is None:  # deep-translator's, of a text that came back as it was
                 return text
         if not isinstance(answer, str):
-            raise TextRefused(self._nothing())
+            raise TextRefused(self._no_translation_message())
         return answer
 
-    def _nothing(self) -> str:
-        """What is said of an answer without a translation, with the service's own words."""
+    def _no_translation_message(self) -> str:
+        """The message about an answer without a translation, with the service's own words."""
         text = " ".join(re.sub(r"<(script|style).*?</\1>|<[^<>]*>", " ", self._session.last_answer).split())
         words = hide(html.unescape(text), self._keys)[:80]
         return f"an answer without a translation{f': {words!r}' if words else ''}"

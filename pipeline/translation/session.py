@@ -105,7 +105,7 @@ class ServiceSession(LimitedSession):
         raise EngineStopped(f"{_place(url)} redirects in a circle: check its address (`url`).")
 
     def _redirect_target(self, url: str, target: str) -> str:
-        """Where a redirect leads, which is never another host or from HTTPS to HTTP."""
+        """The address of a redirect, which never leads to another host or from HTTPS to HTTP."""
         here, there = address(url), address(urljoin(url, target) if address(target) else target)
         if not (here and there and there.hostname) or address_mistake(
             there._replace(query="", fragment="").geturl()
@@ -150,7 +150,7 @@ class ServiceSession(LimitedSession):
             raise EngineStopped(f"{place} answered an error instead of a translation: {notice}.")
 
     def _own_words(self, response: requests.Response) -> str:
-        """What a service says in the body of an answer that is no translation, in a line."""
+        """The text of an answer that is not a translation, on one line."""
         text = response.text.strip()
         try:
             body = json.loads(text)
@@ -206,7 +206,7 @@ def _place(url: str) -> str:
 
 
 def _read_body(response: requests.Response, longest: int) -> None:
-    """Read a response's body, as `requests` itself would but for its bound.
+    """Read a response's body, as `requests` itself would, but with a bound.
 
     Raises:
         EngineStopped: it is longer than any answer, perhaps endless.
@@ -224,7 +224,7 @@ def _read_body(response: requests.Response, longest: int) -> None:
 
 
 def _encoding(response: requests.Response) -> str:
-    """The character set of an answer: UTF-8 wherever it can be read as that, whatever the header says."""
+    """The character set of an answer: UTF-8 if it can be read as UTF-8, whatever the header says."""
     if response.content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     for name in ("utf-8-sig", _declared_charset(response)):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from pipeline.common.addresses import address_mistake
-from pipeline.common.block import Block, Count, Expected, PathText, Rate, Text, not_null, text_check
+from pipeline.common.block import Block, Count, Expected, PathText, Rate, Text, refuse_null, text_check
 from pipeline.datasets.languages import unknown_code
 from pipeline.datasets.settings import LanguageCode
 
@@ -17,7 +17,7 @@ def _pair_problem(pair: str) -> str:
     return unknown_code(source) or unknown_code(target)
 
 
-# Of providers, but for `provider` itself, by which their kind is known.
+# Keys of providers, except `provider` itself, which names the kind.
 _KEYS = ("origin", "model", "revision", "prefix", "beams", "batch_size", "device", "url", "version", "codes")
 
 _ADDRESS = "http://localhost:5000"
@@ -31,12 +31,12 @@ PairText = Annotated[
 
 
 class ProviderBlock(Block):
-    """A provider; its keys may be left out, and are not null."""
+    """A provider; its keys may be left out, but not be null."""
 
     @field_validator(*_KEYS, mode="before", check_fields=False)
     @classmethod
     def _not_null(cls, value: object) -> object:
-        return not_null(value)
+        return refuse_null(value)
 
 
 class DictionaryProvider(ProviderBlock):
@@ -79,7 +79,7 @@ class MarianProvider(MarianKeys):
             yield f".model: found {', '.join(sorted(unknown))}, expected {{source}} and {{target}} alone"
 
     def of_all_pairs(self) -> Iterator[str]:
-        """Mistakes of a default: what serves one language would give captions in it for every other."""
+        """Mistakes of a default: a value for one language would translate every pair into that language."""
         if "{target}" not in self.model:
             yield (
                 f".model: found {self.model}, which serves one target language only; write {{target}} where "
@@ -94,7 +94,7 @@ class MarianProvider(MarianKeys):
 
 
 class ServiceKeys(ProviderBlock):
-    """How a web service is asked."""
+    """How a web service is used."""
 
     url: Annotated[str, Field(pattern="^https?://[^@?]+$")] | None = Field(
         default=None, description="another address of the service, without user, password or key"

@@ -21,9 +21,9 @@ from pipeline.translation.translation_status import letters
 log = logging.getLogger("pipeline")
 
 _FIRST_PAUSE = 2.0  # seconds
-_MAX_REFUSALS = 20  # captions refused one after the other: it is not the captions
+_MAX_REFUSALS = 20  # consecutive refused captions after which the service is at fault
 _NEWLINE = len(quote_plus("\n"))
-_MAX_ALIKE = 5  # captions one after the other with the same answer: it is no translation of them
+_MAX_ALIKE = 5  # consecutive captions with the same answer after which it is not a translation
 _FEW = 3  # captions that may all have one answer if there are no others
 
 
@@ -204,7 +204,7 @@ def split_answer(answer: str, lines: Sequence[str], target: str) -> list[str] | 
 
 
 class _Waiting:
-    """Answers on their way to `store`. A service that gives all captions one answer translates none."""
+    """Answers that wait, because a service that gives all captions the same answer translates none."""
 
     def __init__(self, store: StoreAnswers):
         self._store = store
@@ -222,7 +222,7 @@ class _Waiting:
             self._check(_MAX_ALIKE)
 
     def finish(self) -> None:
-        """Store what still waits."""
+        """Store the answers that still wait."""
         with self._lock:
             self._check(_FEW)
             self._pass_on()

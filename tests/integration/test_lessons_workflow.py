@@ -63,7 +63,7 @@ def test_the_table_has_the_recalls_that_it_names(shared_project: Project) -> Non
 def test_halves_are_shared_in_the_text_and_separate_for_each_language_in_the_code(
     shared_project: Project,
 ) -> None:
-    """Of 40 training images."""
+    """The halves of 40 training images."""
     halves = table(shared_project, "drawn/halves-seed0.csv").set_index("image")["half"]
     assert halves.value_counts().to_dict() == {"first": 20, "second": 20}
     first = set(halves.index[halves == "first"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from browser import CHROMIUM, measured, photograph
+from browser import CHROMIUM, measure, photograph
 from project import DEMO, Project, ready
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
@@ -100,7 +100,7 @@ def test_a_figure_is_drawn_the_same_again(shared_project: Project) -> None:
 def test_a_page_fits_its_window_and_shows_every_picture(
     shared_project: Project, tmp_path: Path, name: str, width: int
 ) -> None:
-    found = measured(page(shared_project, name), width, tmp_path)
+    found = measure(page(shared_project, name), width, tmp_path)
     assert found["width"] == width
     assert found["page_width"] == width, found["outside"]
     assert found["outside"] == []
@@ -121,7 +121,7 @@ def test_a_page_fits_its_window_and_shows_every_picture(
 def test_a_page_that_is_too_wide_or_lacks_a_picture_is_noticed(tmp_path: Path) -> None:
     bad = tmp_path / "bad.html"
     bad.write_text('<!doctype html><body><p style="width:700px">wide</p><img src="none.png">')
-    found = measured(bad, 390, tmp_path)
+    found = measure(bad, 390, tmp_path)
     assert found["page_width"] > 390
     assert found["broken"] == 1
     assert found["outside"]

@@ -48,7 +48,7 @@ def test_without_a_provider_every_pair_is_reported(project: Project) -> None:
 
 
 def test_a_report_trains_models_that_only_a_figure_needs_if_it_names_the_figure(project: Project) -> None:
-    """Of each data set, MULE with its own languages and with each of two (1b); eleven baselines (3)."""
+    """For each data set, MULE with its own languages and with each of two (1b); eleven baselines (3)."""
     jobs = {}
     for name in ("smalr/parameters", "smalr/figure1b", "smalr/figure3"):
         asked = f'report=["smalr/table1","smalr/table2","{name}"]'

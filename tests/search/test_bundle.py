@@ -35,7 +35,7 @@ KINDS = {
 }
 
 
-def trained(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
+def trained_bundle(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
     """A model's bundle."""
     model, evaluation, ranks = folder / "model.pt", folder / "test.json", folder / "ranks.csv.gz"
     train(inputs, settings, "code", folder / "checkpoint.pt", folder / "curves.csv", model)
@@ -53,7 +53,7 @@ def model(
     settings = copy.deepcopy(experiment)
     settings["training"]["epochs"] = 3
     settings["model"] |= KINDS[request.param].get("model", {})
-    return load(trained(inputs, settings, tmp_path))
+    return load(trained_bundle(inputs, settings, tmp_path))
 
 
 one_is_enough = pytest.mark.parametrize("model", ["cosine"], indirect=True)
@@ -116,7 +116,7 @@ def test_a_model_that_reads_sentence_vectors_is_not_bundled(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
     experiment["training"]["epochs"] = 1
-    trained(inputs, experiment, tmp_path)
+    trained_bundle(inputs, experiment, tmp_path)
     words = []
     for path in inputs.words:
         vocabulary = read_vocabulary(path)
@@ -137,7 +137,7 @@ def test_a_model_that_reads_sentence_vectors_is_not_bundled(
 
 def test_no_other_folder_is_replaced(inputs: Inputs, experiment: dict[str, Any], tmp_path: Path) -> None:
     experiment["training"]["epochs"] = 1
-    made = trained(inputs, experiment, tmp_path)
+    made = trained_bundle(inputs, experiment, tmp_path)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.tex").write_text("years of work")
 

@@ -29,14 +29,14 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "PATIENCE", 0.5)
 
 
-def opened(port: int) -> socket.socket:
+def open_connection(port: int) -> socket.socket:
     return socket.create_connection(("127.0.0.1", port), timeout=10)
 
 
 def answer_time(port: int) -> float:
     """Seconds until a whole request is answered with status 200."""
     begin = time.monotonic()
-    with opened(port) as client:
+    with open_connection(port) as client:
         client.sendall(HEAD + b"\r\n")
         assert client.recv(12) == b"HTTP/1.1 200"
     return time.monotonic() - begin
@@ -62,27 +62,27 @@ def closed_after(client: socket.socket, sending: Callable[[], object]) -> float:
 def test_four_hundred_half_open_connections_keep_nobody_waiting(port: int, half: bytes) -> None:
     with ExitStack() as clients:
         for _ in range(400):
-            client = clients.enter_context(opened(port))
+            client = clients.enter_context(open_connection(port))
             client.sendall(half)
         assert max(answer_time(port) for _ in range(5)) < 1
 
 
 @pytest.mark.parametrize("head", [HEAD, b"GET / HT", UPLOAD], ids=["head", "line", "upload"])
 def test_a_connection_that_sends_too_slowly_is_closed(port: int, impatient: None, head: bytes) -> None:
-    with opened(port) as client:
+    with open_connection(port) as client:
         client.sendall(head)
         assert 0.4 < closed_after(client, lambda: client.send(b"x")) < 3
 
 
 def test_a_client_that_is_silent_after_an_answer_is_disconnected(port: int, impatient: None) -> None:
-    with opened(port) as client:
+    with open_connection(port) as client:
         client.sendall(HEAD + b"\r\n")
         assert 0.4 < closed_after(client, lambda: None) < 3
 
 
 def test_a_body_after_a_refusal_is_not_read_for_ever(port: int, impatient: None) -> None:
     head = b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
-    with opened(port) as client:
+    with open_connection(port) as client:
         client.sendall(head)
         assert closed_after(client, lambda: client.send(b"4\r\nhalf\r\n")) < 3
 
@@ -91,7 +91,7 @@ def test_a_slow_upload_gets_the_time_that_it_needs(port: int, impatient: None) -
     """Longer than a client may be silent, at the slowest rate."""
     body = b"x" * 50_000
     head = f"POST /api/picture HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-    with opened(port) as client:
+    with open_connection(port) as client:
         client.sendall(head)
         for start in range(0, len(body), 5_000):
             client.sendall(body[start : start + 5_000])
@@ -103,7 +103,7 @@ def test_pictures_take_bounded_memory_together(port: int, monkeypatch: pytest.Mo
     monkeypatch.setattr(uploads, "MAX_TOGETHER", 100_000)
     whole = UPLOAD.replace(b"9000000", b"20000")[:-4] + b"x" * 20_000
     for expected in (b"503", b"422"):  # 422: there is no index to search
-        with opened(port) as first, opened(port) as second:
+        with open_connection(port) as first, open_connection(port) as second:
             if expected == b"503":
                 first.sendall(UPLOAD + b"x" * 90_000)
             time.sleep(0.1)
@@ -112,7 +112,7 @@ def test_pictures_take_bounded_memory_together(port: int, monkeypatch: pytest.Mo
 
 
 def test_requests_on_one_connection_are_all_answered(port: int) -> None:
-    with opened(port) as client:
+    with open_connection(port) as client:
         for _ in range(3):
             client.sendall(HEAD[:9])
             time.sleep(0.05)
@@ -136,10 +136,10 @@ def test_a_client_that_leaves_during_its_upload_is_not_logged(
     with listening(create_app([])) as port:
         monkeypatch.setattr(logging.getLogger("uvicorn"), "propagate", True)
         for leave in (lambda client: client.shutdown(socket.SHUT_WR), lambda client: None):
-            with opened(port) as client:
+            with open_connection(port) as client:
                 client.sendall(UPLOAD)
                 leave(client)
-        reset = opened(port)
+        reset = open_connection(port)
         reset.sendall(UPLOAD)
         reset.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         reset.close()

@@ -24,13 +24,13 @@ def open_page() -> Iterator[int]:
 
 
 @pytest.fixture(scope="module")
-def closed_page() -> Iterator[int]:
+def page_with_token() -> Iterator[int]:
     """A page with a token below a path that its proxy passes on."""
     with listening(create_app([], TOKEN, prefix="/node/host/8000")) as port:
         yield port
 
 
-def asked(port: int, path: str, headers: Mapping[str, str] | None = None) -> Answer:
+def answer_to(port: int, path: str, headers: Mapping[str, str] | None = None) -> Answer:
     """The answer to one request; redirects are not followed."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     connection.request("GET", path, headers=dict(headers or {}))
@@ -51,45 +51,45 @@ def test_every_link_of_the_page_is_relative() -> None:
     assert "api/indexes" in script
 
 
-def test_the_token_leaves_the_address_and_the_path_stays(closed_page: int) -> None:
+def test_the_token_leaves_the_address_and_the_path_stays(page_with_token: int) -> None:
     for path in (f"/?token={TOKEN}", f"/node/host/8000/?token={TOKEN}"):
-        answer = asked(closed_page, f"{path}&q=a+dog&index=1")
+        answer = answer_to(page_with_token, f"{path}&q=a+dog&index=1")
         assert (answer.status, answer.headers["location"]) == (303, "?q=a+dog&index=1")
         assert answer.headers["set-cookie"] == f"token={TOKEN}; HttpOnly; SameSite=strict"  # no Path
-        assert asked(closed_page, path).headers["location"] == "?"
-    assert asked(closed_page, f"/node/host/8000/openapi.json?token={TOKEN}").status == 401
+        assert answer_to(page_with_token, path).headers["location"] == "?"
+    assert answer_to(page_with_token, f"/node/host/8000/openapi.json?token={TOKEN}").status == 401
 
 
-def test_a_prefix_that_a_proxy_passes_on_is_left_out(closed_page: int) -> None:
+def test_a_prefix_that_a_proxy_passes_on_is_left_out(page_with_token: int) -> None:
     for path in ("/api/indexes", "/node/host/8000/api/indexes"):
-        assert asked(closed_page, path, BEARER).json == []
-        assert asked(closed_page, path).status == 401
-    assert b"<title>" in asked(closed_page, "/node/host/8000/", BEARER).body
-    answer = asked(closed_page, "/node/host/8000?q=dog", BEARER)
+        assert answer_to(page_with_token, path, BEARER).json == []
+        assert answer_to(page_with_token, path).status == 401
+    assert b"<title>" in answer_to(page_with_token, "/node/host/8000/", BEARER).body
+    answer = answer_to(page_with_token, "/node/host/8000?q=dog", BEARER)
     assert (answer.status, answer.headers["location"]) == (308, "/node/host/8000/?q=dog")
-    assert asked(closed_page, "/node/host/8000", BEARER).headers["location"] == "/node/host/8000/"
+    assert answer_to(page_with_token, "/node/host/8000", BEARER).headers["location"] == "/node/host/8000/"
     for path in ("/node/host/8000x/api/indexes", "/node/host/api/indexes", "/node/host/8000/node/host/8000/"):
-        assert asked(closed_page, path, BEARER).status == 404
+        assert answer_to(page_with_token, path, BEARER).status == 404
 
 
 def test_without_a_token_only_this_machine_is_answered_by_its_name(open_page: int) -> None:
     for host in ("127.0.0.1", "localhost", "localhost:8000"):
-        assert asked(open_page, "/api/indexes", {"Host": host}).status == 200
+        assert answer_to(open_page, "/api/indexes", {"Host": host}).status == 200
     for host in ("evil.example", "127.0.0.1.evil.example", "", "localhost.evil.example:80"):
-        answer = asked(open_page, "/api/indexes", {"Host": host})
+        answer = answer_to(open_page, "/api/indexes", {"Host": host})
         assert answer.status == 400
         assert answer.json["error"].startswith("Without a token, only requests to 127.0.0.1 or localhost are")
         assert f"this request is to {host!r}. For a proxy" in answer.json["error"]
 
 
-def test_every_answer_has_the_headers(open_page: int, closed_page: int) -> None:
+def test_every_answer_has_the_headers(open_page: int, page_with_token: int) -> None:
     for port, path, status in (
         (open_page, "/", 200),
         (open_page, "/nothing", 404),
-        (closed_page, "/", 401),
-        (closed_page, f"/?token={TOKEN}", 303),
+        (page_with_token, "/", 401),
+        (page_with_token, f"/?token={TOKEN}", 303),
     ):
-        answer = asked(port, path)
+        answer = answer_to(port, path)
         assert answer.status == status
         assert HEADERS.items() <= {name.title(): value for name, value in answer.headers.items()}.items()
 

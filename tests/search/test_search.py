@@ -49,7 +49,7 @@ needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="no Chromium here: apt-
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def finished_search(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project with the bundles and indexes of two models."""
     project = ready(tmp_path_factory.mktemp("search"), tmp_path_factory)
     project.configure(**DEMO, training={"epochs": 3})
@@ -58,9 +58,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture(scope="module")
-def seed(made: Project) -> Path:
+def seed(finished_search: Project) -> Path:
     """The folder of the model of four languages."""
-    return made.folder / DATA / "experiments/mule-full/seed0"
+    return finished_search.folder / DATA / "experiments/mule-full/seed0"
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +75,8 @@ def index(seed: Path) -> Index:
 
 
 @pytest.fixture(scope="module")
-def page(made: Project, seed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    indexes = [seed / "index", made.folder / DATA / "experiments/embn-en/seed0/index"]
+def page(finished_search: Project, seed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    indexes = [seed / "index", finished_search.folder / DATA / "experiments/embn-en/seed0/index"]
     with served(indexes, tmp_path_factory.mktemp("served")) as running:
         yield running
 
@@ -87,15 +87,17 @@ def bundle(seed: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(seed / "bundle", tmp_path / "bundle"))
 
 
-def captions(made: Project, language: str) -> pd.DataFrame:
-    table = pd.read_csv(made.folder / DATA / f"tokens/{language}.csv", keep_default_na=False)
+def captions(finished_search: Project, language: str) -> pd.DataFrame:
+    table = pd.read_csv(finished_search.folder / DATA / f"tokens/{language}.csv", keep_default_na=False)
     return table[table["split"] == "test"].reset_index(drop=True)
 
 
 # The bundle
 
 
-def test_a_bundle_elsewhere_has_the_recalls_of_the_table(made: Project, bundle: Path, tmp_path: Path) -> None:
+def test_a_bundle_elsewhere_has_the_recalls_of_the_table(
+    finished_search: Project, bundle: Path, tmp_path: Path
+) -> None:
     """In a separate process with an empty environment, without work/ and the configuration."""
     source = """
 import json, sys
@@ -105,11 +107,11 @@ from search.write_bundle import recalls_on_test
 bundle, features, *sentences = map(Path, sys.argv[1:])
 print(json.dumps(recalls_on_test(read_bundle(bundle), sentences, features)))
 """
-    data = made.folder / DATA
+    data = finished_search.folder / DATA
     for name in (*(f"tokens/{code}.csv" for code in LANGUAGES), "features.h5"):
         shutil.copy(data / name, tmp_path)
     sentences = [tmp_path / f"{code}.csv" for code in LANGUAGES]
-    there, gone = made.folder, made.folder.with_name("gone")
+    there, gone = finished_search.folder, finished_search.folder.with_name("gone")
     there.rename(gone)
     try:
         done = subprocess.run(
@@ -131,13 +133,13 @@ print(json.dumps(recalls_on_test(read_bundle(bundle), sentences, features)))
 
 
 def test_sentences_are_embedded_as_the_trained_model_does(
-    made: Project, seed: Path, model: SearchModel
+    finished_search: Project, seed: Path, model: SearchModel
 ) -> None:
     trained, saved = load_model(seed / "model.pt")
     trained.eval()
     for code in LANGUAGES:
-        table = captions(made, code)
-        words = read_vocabulary(made.folder / DATA / f"words/human/{code}.h5").words
+        table = captions(finished_search, code)
+        words = read_vocabulary(finished_search.folder / DATA / f"words/human/{code}.h5").words
         found = model.embed_sentences(list(table["caption"]), code)
         assert found.shape == (len(table), 16)
         assert found.dtype == np.float32
@@ -150,8 +152,10 @@ def test_sentences_are_embedded_as_the_trained_model_does(
             np.testing.assert_allclose(vector, expected, atol=1e-5)
 
 
-def test_photographs_are_embedded_as_their_features(made: Project, model: SearchModel, index: Index) -> None:
-    paths = [made.folder / DATA / f"images/{image}.jpg" for image in index.images]
+def test_photographs_are_embedded_as_their_features(
+    finished_search: Project, model: SearchModel, index: Index
+) -> None:
+    paths = [finished_search.folder / DATA / f"images/{image}.jpg" for image in index.images]
     found = model.embed_images(paths)
     np.testing.assert_allclose(found, index.image_vectors, atol=1e-3)
     one = model.embed_images([io.BytesIO(paths[3].read_bytes())])
@@ -169,7 +173,7 @@ def test_photographs_are_embedded_as_their_features(made: Project, model: Search
     ids=["bfloat16 where it is missing", "crop evaluation missing"],
 )
 def test_photographs_are_embedded_whatever_made_the_bundle(
-    made: Project,
+    finished_search: Project,
     bundle: Path,
     index: Index,
     changed: dict[str, str | None],
@@ -183,15 +187,15 @@ def test_photographs_are_embedded_whatever_made_the_bundle(
     values["backbone"] = {key: value for key, value in values["backbone"].items() if value is not None}
     (bundle / "model.json").write_text(json.dumps(values))
     model = load(bundle)
-    found = model.embed_images([made.folder / DATA / f"images/{index.images[0]}.jpg"])
+    found = model.embed_images([finished_search.folder / DATA / f"images/{index.images[0]}.jpg"])
     backbone, _ = model.backbone(1)
     assert (backbone.crop_evaluation, backbone.precision) == ("exact", "float32")
     assert found[0] @ index.image_vectors[0].astype(np.float32) > 0.999
     assert (warning in caplog.text) and bool(caplog.text) == bool(warning)
 
 
-def test_languages_are_detected_by_default(made: Project, model: SearchModel) -> None:
-    texts = [captions(made, code)["caption"][0] for code in LANGUAGES]
+def test_languages_are_detected_by_default(finished_search: Project, model: SearchModel) -> None:
+    texts = [captions(finished_search, code)["caption"][0] for code in LANGUAGES]
     apart = np.concatenate(
         [model.embed_sentences([text], code) for text, code in zip(texts, LANGUAGES, strict=True)]
     )
@@ -228,12 +232,14 @@ def test_a_bundle_names_no_file_outside_it(bundle: Path) -> None:
         read_bundle(bundle)
 
 
-def test_a_bundle_with_other_recalls_is_not_written(made: Project, seed: Path, tmp_path: Path) -> None:
+def test_a_bundle_with_other_recalls_is_not_written(
+    finished_search: Project, seed: Path, tmp_path: Path
+) -> None:
     evaluated = json.loads((seed / "test-original.json").read_text())
     evaluated["test"]["de"]["s2i_R@5"] += 0.1
     (tmp_path / "test.json").write_text(json.dumps(evaluated))
     shutil.copy(seed / "test-original-ranks.csv.gz", tmp_path)
-    data = made.folder / DATA
+    data = finished_search.folder / DATA
     with pytest.raises(InputError, match=r"de s2i_R@5: the bundle has") as said:
         write_bundle(
             seed / "model.pt",
@@ -247,7 +253,7 @@ def test_a_bundle_with_other_recalls_is_not_written(made: Project, seed: Path, t
     assert not (tmp_path / "bundle").exists()
 
 
-def test_the_card_has_the_recalls_with_their_intervals(made: Project, seed: Path) -> None:
+def test_the_card_has_the_recalls_with_their_intervals(finished_search: Project, seed: Path) -> None:
     card = (seed / "bundle/README.md").read_text()
     compared = json.loads((seed / "test-original.json").read_text())["test"]
     for code in LANGUAGES:
@@ -260,8 +266,8 @@ def test_the_card_has_the_recalls_with_their_intervals(made: Project, seed: Path
     assert "tf_efficientnet_lite0" in card
 
 
-def test_a_model_that_a_bundle_cannot_hold_is_refused_at_once(made: Project) -> None:
-    done = made.snakemake("-n", f"{DATA}/experiments/bert-embn/seed0/bundle")
+def test_a_model_that_a_bundle_cannot_hold_is_refused_at_once(finished_search: Project) -> None:
+    done = finished_search.snakemake("-n", f"{DATA}/experiments/bert-embn/seed0/bundle")
     assert done.returncode == 1
     assert "experiment bert-embn cannot be bundled: only models that read word vectors" in done.stdout
     assert "Traceback" not in done.stdout
@@ -270,14 +276,16 @@ def test_a_model_that_a_bundle_cannot_hold_is_refused_at_once(made: Project) -> 
 # The index
 
 
-def test_search_finds_what_a_plain_sort_finds(made: Project, model: SearchModel, index: Index) -> None:
-    texts = list(captions(made, "de")["caption"])
+def test_search_finds_what_a_plain_sort_finds(
+    finished_search: Project, model: SearchModel, index: Index
+) -> None:
+    texts = list(captions(finished_search, "de")["caption"])
     found = model.search(index, sentences=texts, language="de", top_k=5)
     scores = model.embed_sentences(texts, "de") @ np.asarray(index.image_vectors, np.float32).T
     expected = np.argsort(-scores, axis=1, kind="stable")[:, :5]
     np.testing.assert_allclose(found.scores, np.take_along_axis(scores, expected, 1), atol=1e-5)
     assert (found.rows == expected).mean() > 0.98  # the two products may round a tie otherwise
-    picture = made.folder / DATA / f"images/{index.images[2]}.jpg"
+    picture = finished_search.folder / DATA / f"images/{index.images[2]}.jpg"
     said = model.search(index, images=[picture], search_in="sentences", top_k=len(index.sentences))
     assert sorted(said.rows[0]) == list(range(len(index.sentences)))
     vectors = np.asarray(index.sentence_vectors, np.float32)
@@ -287,16 +295,16 @@ def test_search_finds_what_a_plain_sort_finds(made: Project, model: SearchModel,
     assert model.search(index, images=[picture], top_k=1).rows.tolist() == [[2]]
 
 
-def test_an_index_of_another_model_is_refused(made: Project, model: SearchModel) -> None:
-    other = open_index(made.folder / DATA / "experiments/embn-en/seed0/index")
+def test_an_index_of_another_model_is_refused(finished_search: Project, model: SearchModel) -> None:
+    other = open_index(finished_search.folder / DATA / "experiments/embn-en/seed0/index")
     with pytest.raises(InputError, match="made by another model"):
         model.search(other, sentences=["a dog"])
 
 
-def photographs(made: Project, folder: Path, count: int, first: int = 0) -> Path:
+def photographs(finished_search: Project, folder: Path, count: int, first: int = 0) -> Path:
     """A folder with some of the scenes, in two folders below it."""
     for number, path in enumerate(
-        sorted((made.folder / DATA / "images").glob("*.jpg"))[first : first + count]
+        sorted((finished_search.folder / DATA / "images").glob("*.jpg"))[first : first + count]
     ):
         below = folder / ("even" if number % 2 else "odd")
         below.mkdir(parents=True, exist_ok=True)
@@ -305,9 +313,9 @@ def photographs(made: Project, folder: Path, count: int, first: int = 0) -> Path
 
 
 def test_more_photographs_extract_only_the_new_ones(
-    made: Project, model: SearchModel, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    finished_search: Project, model: SearchModel, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    folder = photographs(made, tmp_path / "photographs", 6)
+    folder = photographs(finished_search, tmp_path / "photographs", 6)
     (folder / "broken.jpg").write_bytes(b"no picture")
     caplog.set_level("INFO")
     write_index(model, tmp_path / "index", photographs_in(folder))
@@ -317,7 +325,7 @@ def test_more_photographs_extract_only_the_new_ones(
     before = np.array(first.image_vectors)
     with h5py.File(tmp_path / "index/features.h5") as file:
         assert len(file["image"]) == 7  # the broken one has a row and no features
-    photographs(made, folder, 4, first=10)
+    photographs(finished_search, folder, 4, first=10)
     caplog.clear()
     write_index(model, tmp_path / "index", photographs_in(folder))
     second = open_index(tmp_path / "index")
@@ -331,10 +339,12 @@ def test_more_photographs_extract_only_the_new_ones(
 
 
 @pytest.mark.extended
-def test_photographs_get_captions_by_their_names(made: Project, seed: Path, tmp_path: Path) -> None:
+def test_photographs_get_captions_by_their_names(
+    finished_search: Project, seed: Path, tmp_path: Path
+) -> None:
     """Captions and splits omit folder and ending; machine translations are not original captions."""
-    folder = photographs(made, tmp_path / "photographs", 60)
-    data = made.folder / DATA
+    folder = photographs(finished_search, tmp_path / "photographs", 60)
+    data = finished_search.folder / DATA
     table = pd.read_csv(data / "tokens/en.csv", keep_default_na=False)
     machine = table.assign(caption="a translation", tokens="a translation", origin="google")
     pd.concat([table, machine]).to_csv(tmp_path / "en.csv", index=False)
@@ -363,8 +373,8 @@ def test_photographs_get_captions_by_their_names(made: Project, seed: Path, tmp_
         assert english == list(table["caption"][table["image"] == Path(image).stem])
 
 
-def test_a_split_of_other_images_is_refused(made: Project, seed: Path, tmp_path: Path) -> None:
-    folder = photographs(made, tmp_path / "photographs", 3)
+def test_a_split_of_other_images_is_refused(finished_search: Project, seed: Path, tmp_path: Path) -> None:
+    folder = photographs(finished_search, tmp_path / "photographs", 3)
     (tmp_path / "other.csv").write_text("image,split\nelsewhere,test\n")
     arguments = ["build-index", "--bundle", seed / "bundle", "--photographs", folder, "--output", "index"]
     done = run(*arguments, "--split", "other.csv:test", cwd=tmp_path)
@@ -374,8 +384,10 @@ def test_a_split_of_other_images_is_refused(made: Project, seed: Path, tmp_path:
 
 
 @pytest.mark.extended
-def test_a_killed_indexing_resumes_to_the_same_index(made: Project, seed: Path, tmp_path: Path) -> None:
-    folder = photographs(made, tmp_path / "photographs", 60)
+def test_a_killed_indexing_resumes_to_the_same_index(
+    finished_search: Project, seed: Path, tmp_path: Path
+) -> None:
+    folder = photographs(finished_search, tmp_path / "photographs", 60)
     arguments = [
         "build-index",
         "--bundle",
@@ -418,8 +430,10 @@ def _wait_for(path: Path, running: "subprocess.Popen[bytes]") -> None:
         time.sleep(0.01)
 
 
-def test_links_out_of_the_folder_are_left_out(made: Project, model: SearchModel, tmp_path: Path) -> None:
-    folder = photographs(made, tmp_path / "photographs", 3)
+def test_links_out_of_the_folder_are_left_out(
+    finished_search: Project, model: SearchModel, tmp_path: Path
+) -> None:
+    folder = photographs(finished_search, tmp_path / "photographs", 3)
     secret = tmp_path / "secret.jpg"
     Image.new("RGB", (80, 80)).save(secret)
     (folder / "out.jpg").symlink_to(secret)
@@ -440,14 +454,14 @@ def test_links_out_of_the_folder_are_left_out(made: Project, model: SearchModel,
 
 
 def test_beyond_the_limit_an_approximate_index_is_built_and_searched(
-    model: SearchModel, index: Index, seed: Path, made: Project, tmp_path: Path
+    model: SearchModel, index: Index, seed: Path, finished_search: Project, tmp_path: Path
 ) -> None:
-    folder = photographs(made, tmp_path / "photographs", 60)
+    folder = photographs(finished_search, tmp_path / "photographs", 60)
     write_index(model, tmp_path / "index", photographs_in(folder), max_exact=50)
     found = open_index(tmp_path / "index")
     assert found.approximate is not None
     assert index.approximate is None
-    texts = list(captions(made, "en")["caption"][:5])
+    texts = list(captions(finished_search, "en")["caption"][:5])
     near = model.search(found, sentences=texts, language="en", top_k=3)
     scores = model.embed_sentences(texts, "en") @ np.asarray(found.image_vectors, np.float32).T
     np.testing.assert_allclose(near.scores[:, 0], scores.max(1), atol=2e-3)  # 32 of its 30 lists: all
@@ -457,7 +471,9 @@ def test_beyond_the_limit_an_approximate_index_is_built_and_searched(
 
 
 @pytest.mark.extended
-def test_embeddings_in_three_formats(made: Project, seed: Path, model: SearchModel, tmp_path: Path) -> None:
+def test_embeddings_in_three_formats(
+    finished_search: Project, seed: Path, model: SearchModel, tmp_path: Path
+) -> None:
     texts = ["a dog in the snow", "ein Hund im Schnee"]
     (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n")
     expected = np.concatenate(
@@ -493,7 +509,7 @@ def test_embeddings_in_three_formats(made: Project, seed: Path, model: SearchMod
 
 @pytest.mark.extended
 def test_searches_on_the_command_line(
-    made: Project, seed: Path, model: SearchModel, index: Index, tmp_path: Path
+    finished_search: Project, seed: Path, model: SearchModel, index: Index, tmp_path: Path
 ) -> None:
     done = run(
         "search",
@@ -513,7 +529,7 @@ def test_searches_on_the_command_line(
     table = pd.read_csv(tmp_path / "f.csv")
     assert list(table["image"]) == [index.images[row] for row in found.rows[0]]
     np.testing.assert_allclose(table["similarity"], found.scores[0], atol=1e-6)
-    picture = made.folder / DATA / f"images/{index.images[0]}.jpg"
+    picture = finished_search.folder / DATA / f"images/{index.images[0]}.jpg"
     done = run(
         "search",
         "--index",
@@ -547,9 +563,9 @@ def test_other_hosts_need_a_token(seed: Path, tmp_path: Path) -> None:
 
 
 def test_answers_are_what_the_model_finds(
-    made: Project, page: Served, model: SearchModel, index: Index
+    finished_search: Project, page: Served, model: SearchModel, index: Index
 ) -> None:
-    text = captions(made, "fr")["caption"][1]
+    text = captions(finished_search, "fr")["caption"][1]
     found = page.get(f"/api/sentence?q={quote(text)}&top_k=4").json
     right = model.search(index, sentences=[text], language="fr", top_k=4)
     assert found["language"] == "fr"
@@ -560,7 +576,7 @@ def test_answers_are_what_the_model_finds(
     assert len(near["images"]) == 3
     assert image not in [one["image"] for one in near["images"]]
     assert {one["image"] for one in near["captions"]} == {image}
-    content = (made.folder / DATA / f"images/{image}.jpg").read_bytes()
+    content = (finished_search.folder / DATA / f"images/{image}.jpg").read_bytes()
     assert page.get(f"/photograph?image={image}").body == content
     dropped = page.get("/api/picture?top_k=1", body=content).json
     assert dropped["images"][0]["image"] == image
@@ -656,8 +672,8 @@ def test_no_other_file_is_served(page: Served, path: str) -> None:
     assert b"import" not in answer
 
 
-def test_an_image_that_is_not_indexed_is_not_served(made: Project, page: Served) -> None:
-    split = pd.read_csv(made.folder / DATA / "split.csv")
+def test_an_image_that_is_not_indexed_is_not_served(finished_search: Project, page: Served) -> None:
+    split = pd.read_csv(finished_search.folder / DATA / "split.csv")
     other = split[split["split"] == "train"]["image"].iloc[0]  # its file is in the same folder
     assert page.get(f"/photograph?image={other}").status == 404
 
@@ -748,7 +764,7 @@ def test_broken_pictures_are_refused_with_one_line(page: Served, name: str) -> N
     assert "\n" not in answer.json["error"]
 
 
-def test_no_query_is_logged(page: Served, made: Project) -> None:
+def test_no_query_is_logged(page: Served, finished_search: Project) -> None:
     page.get("/api/sentence?q=dog+secretword")
     page.get("/api/sentence?q=secretword")
     page.get("/photograph?image=/etc/secretword")
@@ -788,11 +804,11 @@ def test_a_token_is_required_and_not_logged(seed: Path, tmp_path: Path) -> None:
         assert TOKEN not in page.said.read_text()
 
 
-def test_many_clients_at_once_get_correct_answers(made: Project, page: Served) -> None:
+def test_many_clients_at_once_get_correct_answers(finished_search: Project, page: Served) -> None:
     """Tokenisers and models are shared by several threads."""
     from concurrent.futures import ThreadPoolExecutor
 
-    texts = [(code, text) for code in LANGUAGES for text in captions(made, code)["caption"][:5]]
+    texts = [(code, text) for code in LANGUAGES for text in captions(finished_search, code)["caption"][:5]]
     paths = [f"/api/sentence?q={quote(text)}&language={code}&top_k=3" for code, text in texts]
     alone = [page.get(path).json for path in paths]
     with ThreadPoolExecutor(20) as pool:
@@ -811,7 +827,7 @@ def browser(page: Served, tmp_path: Path) -> Iterator[Tab]:
         assert elsewhere == []
 
 
-def found(browser: Tab) -> list[str]:
+def result_images(browser: Tab) -> list[str]:
     """The images of the first grid of results, once they are shown."""
     browser.until(
         "document.querySelector('.column .grid img')?.naturalWidth && "
@@ -828,7 +844,7 @@ def tiles(browser: Tab, selector: str) -> list[str]:
     return images
 
 
-def opened(browser: Tab, address: str) -> list[str]:
+def first_images(browser: Tab, address: str) -> list[str]:
     """The images of the first screen, once all visible images are shown."""
     browser.open(address)
     browser.until("document.querySelector('.first .grid a')")
@@ -849,7 +865,7 @@ def ask(browser: Tab, text: str) -> list[str]:
     browser.value("document.querySelector('#query').select()")
     browser.type(text)
     browser.press("Enter", 13)
-    return found(browser)
+    return result_images(browser)
 
 
 def choose(browser: Tab, select: str, value: str) -> None:
@@ -862,11 +878,13 @@ def choose(browser: Tab, select: str, value: str) -> None:
 
 @pytest.mark.extended
 @needs_chromium
-def test_a_visit(made: Project, page: Served, browser: Tab, model: SearchModel, index: Index) -> None:
+def test_a_visit(
+    finished_search: Project, page: Served, browser: Tab, model: SearchModel, index: Index
+) -> None:
     browser.wide(1280, 900)
-    opened(browser, page.address)
+    first_images(browser, page.address)
     for code, name in (("en", "English"), ("de", "German"), ("fr", "French")):
-        text = captions(made, code)["caption"][2]
+        text = captions(finished_search, code)["caption"][2]
         right = model.search(index, sentences=[text], language=code, top_k=24)
         assert ask(browser, text) == [index.images[row] for row in right.rows[0]]
         assert f"Detected as {name}." in text_of(browser, ".language-note")
@@ -877,7 +895,7 @@ def test_a_visit(made: Project, page: Served, browser: Tab, model: SearchModel, 
     browser.until("document.querySelector('.query-image img')")
     assert browser.value("new URLSearchParams(location.search).get('image')") == first
     assert browser.value("document.querySelector('#query').value") == text
-    near = found(browser)
+    near = result_images(browser)
     assert first not in near
     # Real photographs have so many sentences that pictures below them would be out of sight.
     heights = "['.grid', '.sentences'].map(one => document.querySelector(one).getBoundingClientRect().y)"
@@ -891,27 +909,27 @@ def test_a_visit(made: Project, page: Served, browser: Tab, model: SearchModel, 
         browser.until("document.querySelector('.language-note')")
         assert browser.value("location.href") == asked
         assert browser.value("document.querySelector('#query').value") == text
-        assert found(browser)[0] == first
+        assert result_images(browser)[0] == first
         browser.click(".grid a")
         browser.until("document.querySelector('.query-image img')")
 
-    dropped = made.folder / DATA / f"images/{index.images[4]}.jpg"
+    dropped = finished_search.folder / DATA / f"images/{index.images[4]}.jpg"
     browser.drop(dropped)
     of_picture = "document.querySelector('.query-image img')?.alt === 'the query picture'"
     browser.until(of_picture)
-    assert found(browser)[0] == index.images[4]
+    assert result_images(browser)[0] == index.images[4]
     for back in ("history.back()", "document.querySelector('.back a').click()"):
         browser.click(".grid a")
         browser.until(f"!({of_picture})")
         browser.value(back)
         browser.until(of_picture)
-        assert found(browser)[0] == index.images[4]  # the picture is still there
+        assert result_images(browser)[0] == index.images[4]  # the picture is still there
     browser.click(".back a")  # the sentence before the picture
     browser.until("document.querySelector('.language-note')")
     assert browser.value("location.href") == asked
 
     browser.open(asked)  # an address that was shared
-    assert found(browser)[0] == first
+    assert result_images(browser)[0] == first
 
 
 @pytest.mark.extended
@@ -919,7 +937,7 @@ def test_a_visit(made: Project, page: Served, browser: Tab, model: SearchModel, 
 @pytest.mark.parametrize("stripped", [True, False], ids=["stripped", "passed on"])
 @pytest.mark.parametrize("with_token", [False, True], ids=["without a token", "with a token"])
 def test_a_visit_below_a_path(
-    made: Project,
+    finished_search: Project,
     seed: Path,
     model: SearchModel,
     index: Index,
@@ -939,10 +957,10 @@ def test_a_visit_below_a_path(
     ):
         address = proxied if stripped else page.address + path
         browser.wide(1280, 900)
-        shown = opened(browser, f"{address}/{token}")
+        shown = first_images(browser, f"{address}/{token}")
         assert browser.value("location.href").rstrip("?") == f"{address}/"
         browser.click(".languages a")
-        found(browser)
+        result_images(browser)
         browser.click("#home")
         browser.until("document.querySelector('.first')")
         assert browser.value("location.href") == f"{address}/"
@@ -951,7 +969,7 @@ def test_a_visit_below_a_path(
         browser.until("document.querySelector('.query-image img')?.naturalWidth")
         browser.click(".back a")
         browser.until("document.querySelector('.first')")
-        text = captions(made, "en")["caption"][2]
+        text = captions(finished_search, "en")["caption"][2]
         right = model.search(index, sentences=[text], language="en", top_k=24)
         assert ask(browser, text) == [index.images[row] for row in right.rows[0]]
         asked = browser.value("location.href")
@@ -961,13 +979,13 @@ def test_a_visit_below_a_path(
         browser.value("history.back()")
         browser.until("document.querySelector('.language-note')")
         assert browser.value("location.href") == asked
-        browser.drop(made.folder / DATA / f"images/{index.images[4]}.jpg")
+        browser.drop(finished_search.folder / DATA / f"images/{index.images[4]}.jpg")
         browser.until("location.search.includes('picture') && document.querySelector('.query-image img')")
-        assert found(browser)[0] == index.images[4]
+        assert result_images(browser)[0] == index.images[4]
         browser.value("history.back()")
         browser.until("document.querySelector('.language-note')")
         assert browser.value("location.href") == asked
-        assert opened(browser, f"{address}/") != shown
+        assert first_images(browser, f"{address}/") != shown
         assert browser.said == []
         assert [one for one in browser.asked if not one.startswith((f"{address}/", "blob:"))] == []
 
@@ -980,7 +998,7 @@ def test_the_first_screen(
     seed: Path, page: Served, browser: Tab, index: Index, width: int, dark: bool
 ) -> None:
     browser.wide(width, 844, dark)
-    shown = opened(browser, page.address)
+    shown = first_images(browser, page.address)
     assert len(set(shown)) == len(shown) == min(12, len(index.images))
     assert set(shown) <= set(index.images)
     recalls = json.loads((seed / "test-original.json").read_text())["test"]
@@ -1010,23 +1028,23 @@ def test_the_first_screen(
     )
     assert [language for language, _ in queries] == [code for code in LANGUAGES for _ in range(2)]
     browser.click(".languages section:nth-child(2) a")
-    found(browser)
+    result_images(browser)
     assert text_of(browser, ".language-note").startswith("Detected as German.")
     assert browser.value("document.querySelector('#query').value") == queries[2][1]
     browser.value("history.back()")
     browser.until("document.querySelector('.first')")
     assert tiles(browser, ".first .grid") == shown
     assert browser.value("document.activeElement.textContent") == queries[2][1]
-    assert opened(browser, page.address) != shown
+    assert first_images(browser, page.address) != shown
 
 
 @pytest.mark.extended
 @needs_chromium
 def test_the_first_screen_of_other_indexes(
-    made: Project, seed: Path, model: SearchModel, index: Index, tmp_path: Path
+    finished_search: Project, seed: Path, model: SearchModel, index: Index, tmp_path: Path
 ) -> None:
     """Indexes without photographs, without sentences, and of one deleted photograph."""
-    features = made.folder / DATA / "features.h5"
+    features = finished_search.folder / DATA / "features.h5"
     nothing = photographs_listed(index.images, {}, None)
     write_index(model, tmp_path / "no photographs", nothing, features, index.sentences)
     write_index(model, tmp_path / "bare", nothing, features)
@@ -1039,17 +1057,19 @@ def test_the_first_screen_of_other_indexes(
         tab(tmp_path / "profile") as browser,
     ):
         browser.wide(390, 844)
-        texts = [index.sentences[index.sentences_of[image][0]][2] for image in opened(browser, page.address)]
+        texts = [
+            index.sentences[index.sentences_of[image][0]][2] for image in first_images(browser, page.address)
+        ]
         written = browser.value(
             "[...document.querySelectorAll('.first .no-file')].map(one => one.textContent)"
         )
         assert written == texts
         assert text_of(browser, "h1") == browser.value("document.title") == "<b>Ours</b> & 'theirs'"
-        names = opened(browser, page.address + "/?index=1")
+        names = first_images(browser, page.address + "/?index=1")
         written = browser.value("[...document.querySelectorAll('.no-file')].map(one => one.textContent)")
         assert written == names
         assert browser.value("document.querySelector('.languages')") is None
-        assert opened(browser, page.address + "/?index=2") == ["red.png"]
+        assert first_images(browser, page.address + "/?index=2") == ["red.png"]
         assert text_of(browser, ".summary").startswith("multi30k mule-full seed 0 · 1 photograph · mR")
         assert text_of(browser, ".first h2") == "The photograph"
         assert browser.value("document.querySelector('#others')") is None
@@ -1069,7 +1089,7 @@ def test_the_first_screen_of_other_indexes(
 @needs_chromium
 def test_unknown_words_are_struck_through(page: Served, browser: Tab) -> None:
     browser.open(page.address + "/?q=a+xyzzy+dog+is+qwerty&language=en")
-    found(browser)
+    result_images(browser)
     struck = browser.value("[...document.querySelectorAll('.language-note s')].map(one => one.textContent)")
     assert struck == ["xyzzy", "qwerty"]
     line = "getComputedStyle(document.querySelector('.language-note s')).textDecorationLine"
@@ -1093,11 +1113,11 @@ def test_without_javascript_a_message_is_shown(page: Served, browser: Tab) -> No
 @pytest.mark.extended
 @needs_chromium
 def test_the_language_is_switched_and_two_models_are_shown_side_by_side(
-    made: Project, page: Served, browser: Tab
+    finished_search: Project, page: Served, browser: Tab
 ) -> None:
     browser.wide(1280, 900)
-    browser.open(page.address + "/?q=" + quote(captions(made, "en")["caption"][0]))
-    found(browser)
+    browser.open(page.address + "/?q=" + quote(captions(finished_search, "en")["caption"][0]))
+    result_images(browser)
     offered = browser.value("[...document.querySelector('#language').options].map(one => one.textContent)")
     assert offered == ["detect", "English", "German", "French", "Czech"]
     choose(browser, "language", "en")
@@ -1116,14 +1136,14 @@ def test_the_language_is_switched_and_two_models_are_shown_side_by_side(
 @pytest.mark.extended
 @needs_chromium
 @pytest.mark.parametrize("dark", [False, True])
-def test_on_a_telephone(made: Project, page: Served, browser: Tab, dark: bool) -> None:
+def test_on_a_telephone(finished_search: Project, page: Served, browser: Tab, dark: bool) -> None:
     browser.wide(390, 844, dark)
     for path in (
-        "/?q=" + quote(captions(made, "de")["caption"][0]),
-        f"/?image={captions(made, 'de')['image'][0]}",
+        "/?q=" + quote(captions(finished_search, "de")["caption"][0]),
+        f"/?image={captions(finished_search, 'de')['image'][0]}",
     ):
         browser.open(page.address + path)
-        found(browser)
+        result_images(browser)
         assert browser.value("document.documentElement.scrollWidth") <= 390
         assert browser.value(
             "[...document.querySelectorAll('.grid a')].every(a => a.getBoundingClientRect().width > 120)"
@@ -1134,9 +1154,9 @@ def test_on_a_telephone(made: Project, page: Served, browser: Tab, dark: bool) -
 
 @pytest.mark.extended
 @needs_chromium
-def test_only_by_keyboard(made: Project, page: Served, browser: Tab) -> None:
+def test_only_by_keyboard(finished_search: Project, page: Served, browser: Tab) -> None:
     browser.wide(1280, 900)
-    shown = opened(browser, page.address)
+    shown = first_images(browser, page.address)
     active = "document.activeElement.title"
     browser.until("document.activeElement.id === 'query'")
     while browser.value("!document.activeElement.closest('.grid')"):
@@ -1152,9 +1172,9 @@ def test_only_by_keyboard(made: Project, page: Served, browser: Tab) -> None:
     browser.until("document.querySelector('.first')")
     browser.press("/", 191)
     assert browser.value("document.activeElement.id") == "query"
-    browser.type(captions(made, "en")["caption"][0])
+    browser.type(captions(finished_search, "en")["caption"][0])
     browser.press("Enter", 13)
-    images = found(browser)
+    images = result_images(browser)
     browser.value("document.querySelector('.grid a').focus()")
     browser.press("ArrowRight", 39)
     assert browser.value(active) == images[1]
@@ -1168,7 +1188,7 @@ def test_only_by_keyboard(made: Project, page: Served, browser: Tab) -> None:
 @pytest.mark.extended
 @needs_chromium
 def test_a_search_before_the_models_are_known(
-    made: Project, page: Served, browser: Tab, model: SearchModel, index: Index
+    finished_search: Project, page: Served, browser: Tab, model: SearchModel, index: Index
 ) -> None:
     """A slow server, a fast typist: the answer comes as soon as possible, and no letter is lost."""
     browser.call(
@@ -1176,7 +1196,7 @@ def test_a_search_before_the_models_are_known(
         source="{ const fetched = window.fetch, named = new Promise(answer => window.answer = answer);"
         "window.fetch = async (...asked) => { await named; return fetched(...asked); }; }",
     )
-    text = captions(made, "en")["caption"][0]
+    text = captions(finished_search, "en")["caption"][0]
     browser.open(page.address)
     browser.type(text[:5])
     browser.value("answer()")
@@ -1189,6 +1209,6 @@ def test_a_search_before_the_models_are_known(
     browser.type(" ")
     browser.value("answer()")
     right = model.search(index, sentences=[text], language="en", top_k=24)
-    assert found(browser) == [index.images[row] for row in right.rows[0]]
+    assert result_images(browser) == [index.images[row] for row in right.rows[0]]
     assert browser.value("document.querySelector('#query').value") == text + " "
     assert browser.value("document.querySelector('.error')") is None

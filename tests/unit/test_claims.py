@@ -333,7 +333,7 @@ def test_counts_are_judged_only_at_scale_paper_and_if_they_were_made(tmp_path: P
         assert here["reason"] == "a count of the published data; results/counts.csv has this configuration's"
         without = judge(tmp_path, settings("paper"), []).loc[name]
         assert without["verdict"] == "not testable"
-        assert "table1 is among the tables" in without["reason"]
+        assert "counted if `report` names table1" in without["reason"]
 
 
 def test_a_data_set_that_this_scale_lacks_is_left_out(tmp_path: Path) -> None:

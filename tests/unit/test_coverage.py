@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.coverage import coverage, doubts, few_tested, gaps
+from pipeline.datasets.coverage import caption_warnings, coverage, few_tested, missing_captions
 from pipeline.datasets.settings import Dataset
 
 # Three images are for training, three for validation and two for testing; Swahili has no test captions.
@@ -72,7 +72,7 @@ def test_captions_that_do_not_count_cause_a_warning(tmp_path: Path) -> None:
     covered = coverage(data, None)
     assert covered.counts["sw"] == {"train": 0, "val": 0, "test": 1}
     assert covered.left_out == {"en": (1, 3), "sw": (2, 3)}
-    english, swahili = doubts("mine", covered)
+    english, swahili = caption_warnings("mine", covered)
     assert "mine: en: 1 of 3 captions do not count as the data set's own" in english
     assert "sw: 2 of 3" in swahili
 
@@ -87,7 +87,7 @@ def test_repeated_captions_of_an_image_cause_a_warning(tmp_path: Path) -> None:
     Path(str(data.captions)).write_text(TABLE + "a.png,en,one,train\na.png,en,one,train\n")
     covered = coverage(data, None)
     assert (covered.left_out, covered.repeats) == ({}, {"en": 2})
-    (said,) = doubts("mine", covered)
+    (said,) = caption_warnings("mine", covered)
     assert "mine: en: captions that repeat an earlier one of the same image: 2" in said
 
 
@@ -105,13 +105,13 @@ def test_a_language_without_a_caption_of_its_origin_is_named(tmp_path: Path) -> 
 
 def test_gaps_are_reported_with_what_to_do() -> None:
     counts = {"en": {"train": 0, "val": 5, "test": 5}, "sw": {"train": 0, "val": 5, "test": 0}}
-    (said,) = gaps("mine", counts, languages=["en"][1:])
+    (said,) = missing_captions("mine", counts, languages=["en"][1:])
     assert said.startswith("datasets.mine: sw: no test image has a caption (found 0 train, 5 val, 0 test)")
     assert "take sw out of datasets.mine.languages" in said
-    english, swahili = gaps("mine", counts, languages=["en", "sw"])
+    english, swahili = missing_captions("mine", counts, languages=["en", "sw"])
     assert "en: no train image" in english
     assert "sw: no train and no test image" in swahili
-    assert list(gaps("mine", {"en": {"train": 1, "val": 1, "test": 1}}, ["en"])) == []
+    assert list(missing_captions("mine", {"en": {"train": 1, "val": 1, "test": 1}}, ["en"])) == []
 
 
 @pytest.mark.parametrize(("test", "warned"), [(49, True), (50, False), (10, True)])

@@ -134,7 +134,7 @@ def test_neither_side_nor_area_may_exceed_its_bound(tmp_path: Path, monkeypatch:
             read_image(path)
 
 
-def hidden(colour: tuple[int, int, int], mode: str) -> Image.Image:
+def half_transparent(colour: tuple[int, int, int], mode: str) -> Image.Image:
     """A red picture whose left half is transparent and hides another colour."""
     image = Image.new("RGBA", (8, 8), (*colour, 0))
     image.paste((255, 0, 0, 255), (4, 0, 8, 8))
@@ -144,7 +144,7 @@ def hidden(colour: tuple[int, int, int], mode: str) -> Image.Image:
 @pytest.mark.parametrize("mode, kind", [("RGBA", "png"), ("RGBA", "webp"), ("P", "png"), ("RGBA", "gif")])
 def test_transparent_parts_are_white_whatever_they_hide(tmp_path: Path, mode: str, kind: str) -> None:
     for colour in ((0, 0, 0), (255, 255, 255), (9, 200, 77)):
-        hidden(colour, mode).save(tmp_path / f"a.{kind}", lossless=True)
+        half_transparent(colour, mode).save(tmp_path / f"a.{kind}", lossless=True)
         read = read_image(tmp_path / f"a.{kind}")
         shown = np.asarray(read)
         assert (shown[:, :4] == 255).all() and (shown[:, 4:] == (255, 0, 0)).all()

@@ -134,7 +134,7 @@ class Project:
             write_sentences(sentences(rows), folder / f"{language}.csv")
             write_vocabulary(vocabulary(language), {}, folder / f"{language}.h5")
 
-    def evaluated(
+    def evaluate_models(
         self, languages: list[str], translated: Sequence[Path] = (), asked: Sequence[str] = ()
     ) -> tuple[dict[str, Any], pd.DataFrame, Lookup]:
         """The evaluation of a model of some languages, its ranks, and the model."""
@@ -160,7 +160,7 @@ def ranks_of(table: pd.DataFrame, language: str) -> list[tuple[Any, ...]]:
 
 
 def test_candidates_are_the_images_captioned_in_the_language(project: Project) -> None:
-    result, ranks, _ = project.evaluated(["en", "de"])
+    result, ranks, _ = project.evaluate_models(["en", "de"])
     assert ranks_of(ranks, "de") == GERMAN
     assert ranks_of(ranks, "en") == ENGLISH
     german, english = result["test"]["de"], result["test"]["en"]
@@ -174,9 +174,9 @@ def test_candidates_are_the_images_captioned_in_the_language(project: Project) -
 
 
 def test_a_monolingual_and_a_multilingual_model_have_the_same_candidates(project: Project) -> None:
-    both, of_both, _ = project.evaluated(["en", "de"])
+    both, of_both, _ = project.evaluate_models(["en", "de"])
     for language, by_hand in (("de", GERMAN), ("en", ENGLISH)):
-        alone, of_one, _ = project.evaluated([language])
+        alone, of_one, _ = project.evaluate_models([language])
         assert ranks_of(of_one, language) == ranks_of(of_both, language) == by_hand
         assert alone["test"][language] == both["test"][language]
 
@@ -191,20 +191,20 @@ def test_translated_queries_have_the_gallery_of_their_own_language(project: Proj
         ("f", "en", "e5", "de"),
     ]
     write_sentences(sentences(rows), translated)
-    result, ranks, _ = project.evaluated(["en"], [translated], ["en", "de"])
+    result, ranks, _ = project.evaluate_models(["en"], [translated], ["en", "de"])
     assert ranks_of(ranks, "de") == [
         ("i2s", "b", 2), ("i2s", "d", 1), ("s2i", "b", 2), ("s2i", "b", 1), ("s2i", "d", 1),
     ]  # fmt: skip
     german = result["test"]["de"]
     assert (german["images"], german["sentences"], german["sentences_without_known_words"]) == (2, 3, 1)
     assert result["query_translations"] == {"de-en": {"by": 2}}  # of b and d
-    own = project.evaluated(["de"])[0]["test"]["de"]
+    own = project.evaluate_models(["de"])[0]["test"]["de"]
     assert german["chance"] == own["chance"]
 
 
 def test_images_are_embedded_once_whatever_the_number_of_languages(project: Project) -> None:
     """One image to validate on and four to test on; f failed."""
-    assert project.evaluated(["en", "de"])[2].embedded == 1 + 4
+    assert project.evaluate_models(["en", "de"])[2].embedded == 1 + 4
 
 
 def test_validation_has_the_same_candidates(project: Project) -> None:
@@ -214,7 +214,7 @@ def test_validation_has_the_same_candidates(project: Project) -> None:
         table = pd.read_csv(path, keep_default_na=False).query("image != 'v'")
         write_sentences(table.assign(split="val"), path)
     with pytest.raises(InputError) as error:
-        project.evaluated(["en", "de"])
+        project.evaluate_models(["en", "de"])
     assert f"de: 100.00 then, {(100 / 2 + 100 / 3 + 4 * 100) / 6:.2f} now" in str(error.value)
 
 

@@ -102,7 +102,7 @@ def test_every_data_set_is_used_up_before_it_is_shuffled_again() -> None:
 
 @pytest.mark.parametrize("share", [0.5, 0.2])
 def test_a_share_of_the_steps_has_pairs_and_the_others_a_random_language(share: float) -> None:
-    """Of 40,000 steps a share lies within four standard deviations (0.01) of its probability."""
+    """In 40,000 steps, a share is within four standard deviations (0.01) of its probability."""
     counts = Counter(joint(seed=5, steps=40_000, share=share).tasks(0).tolist())
     shares = [counts[task] / 40_000 for task in range(3)]
     assert np.allclose(shares, [(1 - share) / 2, (1 - share) / 2, share], atol=0.01)

@@ -1,29 +1,29 @@
 """The providers of a row's translations, as a table names them."""
 
-from pipeline.tables.translations import by_whom, translation_columns, word_by_word
+from pipeline.tables.translations import provider_label, translation_columns, word_by_word
 
 
 def test_a_single_provider_is_named_without_pairs() -> None:
-    assert by_whom({}) == ""
-    assert by_whom({"en-de": ["google"]}) == "google"
-    assert by_whom({"en-de": ["google"], "de-en": ["google"]}) == "google"
-    assert by_whom({"en-de": ["dictionary"], "de-en": ["dictionary"]}) == "dictionary (word by word)"
+    assert provider_label({}) == ""
+    assert provider_label({"en-de": ["google"]}) == "google"
+    assert provider_label({"en-de": ["google"], "de-en": ["google"]}) == "google"
+    assert provider_label({"en-de": ["dictionary"], "de-en": ["dictionary"]}) == "dictionary (word by word)"
 
 
 def test_pairs_are_named_if_their_providers_differ() -> None:
     few = {"zh-en": ["dictionary"], "en-zh": ["google"], "en-ja": ["dictionary"]}
-    assert by_whom(few) == "en-zh: google; others: dictionary (word by word)"
-    assert by_whom({"en-zh": ["google"], "en-de": ["marian"]}) == "en-de: marian; en-zh: google"
+    assert provider_label(few) == "en-zh: google; others: dictionary (word by word)"
+    assert provider_label({"en-zh": ["google"], "en-de": ["marian"]}) == "en-de: marian; en-zh: google"
     three = {"en-cs": ["deepl"], "en-de": ["google"], "en-fr": ["google"], "en-ja": ["baidu"]}
-    assert by_whom(three) == "en-cs: deepl; en-ja: baidu; others: google"
+    assert provider_label(three) == "en-cs: deepl; en-ja: baidu; others: google"
     even = {"en-cs": ["google"], "en-de": ["google"], "en-fr": ["marian"], "en-ja": ["marian"]}
-    assert by_whom(even) == "en-cs, en-de: google; others: marian"
+    assert provider_label(even) == "en-cs, en-de: google; others: marian"
 
 
 def test_all_who_made_the_translations_of_a_pair_are_named() -> None:
-    assert by_whom({"en-zh": ["google", "baidu"]}) == "baidu and google"
+    assert provider_label({"en-zh": ["google", "baidu"]}) == "baidu and google"
     mixed = {"en-zh": ["google", "dictionary"], "en-ja": ["google"], "ja-en": ["google"]}
-    assert by_whom(mixed) == "en-zh: dictionary (word by word) and google; others: google"
+    assert provider_label(mixed) == "en-zh: dictionary (word by word) and google; others: google"
 
 
 def test_one_pair_word_by_word_is_enough() -> None:

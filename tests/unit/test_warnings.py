@@ -16,7 +16,7 @@ ROWS = [
 
 def warnings_of(**user: Any) -> list[str]:
     user = {"scale": "demo", "tables": {"mine": {"columns": COLUMNS, "rows": ROWS}}, **user}
-    return configuration.doubts(configuration.load(user, CONFIG), user, "mine")
+    return configuration.setting_warnings(configuration.load(user, CONFIG), user, "mine")
 
 
 def test_a_key_that_some_rows_ignore_is_named_with_their_value() -> None:

@@ -362,7 +362,7 @@ def test_no_message_repeats_a_key(key: str, tmp_path: Path, caplog: pytest.LogCa
 
 
 def test_a_key_that_is_cut_short_is_not_repeated_in_part(tmp_path: Path) -> None:
-    """Where a message is cut after 200 characters, and where 80 of an answer are shown."""
+    """Whether a message is cut after 200 characters or shows 80 characters of an answer."""
     for length in range(180, 200):
         body = json.dumps({"error": f"{'x' * length} {KEY}"})
         with (
@@ -454,7 +454,7 @@ PAPERS = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]
     ],
 )
 def test_services_are_asked_with_their_own_codes(service: str, codes: str) -> None:
-    """Of the papers' ten languages; the data sets' Chinese is simplified."""
+    """The codes of the papers' ten languages; the data sets' Chinese is simplified."""
     assert [code_at(service, code, {}) for code in PAPERS] == codes.split()
 
 
