@@ -42,12 +42,9 @@ _CROP_EVALUATION = (
 _FEATURES = "file of precomputed features, or null: they are extracted"
 
 
-class FeatureSet(Sparse):
-    """Settings in which a further set of features differs from the block `images`."""
+class FeatureSettings(Block):
+    """What features depend on; of imported features only backbone and dimension are known."""
 
-    nulls: ClassVar[frozenset[str]] = frozenset(("features",))
-
-    features: PathText | None = Field(default=None, description=_FEATURES)
     backbone: Text | None = Field(default=None, description=_BACKBONE)
     weights: Text | None = Field(default=None, description=_WEIGHTS)
     dimension: Count | None = Field(default=None, description=_DIMENSION)
@@ -56,6 +53,14 @@ class FeatureSet(Sparse):
     crops: CropCount | None = Field(default=None, description=_CROPS)
     precision: Precision | None = Field(default=None, description=_PRECISION)
     crop_evaluation: CropEvaluation | None = Field(default=None, description=_CROP_EVALUATION)
+
+
+class FeatureSet(Sparse, FeatureSettings):
+    """Settings in which a further set of features differs from the block `images`."""
+
+    nulls: ClassVar[frozenset[str]] = frozenset(("features",))
+
+    features: PathText | None = Field(default=None, description=_FEATURES)
 
 
 class Images(Block):
@@ -119,7 +124,7 @@ class Images(Block):
                     f"image"
                 )
 
-    def feature_settings(self, name: str | None = None) -> "FeatureSettings":
+    def feature_settings(self, name: str | None = None) -> FeatureSettings:
         """What the features of a feature set depend on; little is known of precomputed features."""
         images = self.feature_sets()[name]
         keys = ("backbone", "dimension") if images.features else tuple(FeatureSettings.model_fields)
@@ -134,19 +139,6 @@ class Images(Block):
         numbers = {key: getattr(self, key) for key in ("batch_size", "workers", "max_failed_fraction")}
         options = [f"--{key.replace('_', '-')} {value}" for key, value in numbers.items()]
         return " ".join([*options, f"--threads {self.workers}", *(["--compile"] if self.compile else [])])
-
-
-class FeatureSettings(Block):
-    """What features depend on; of imported features only backbone and dimension are known."""
-
-    backbone: Text | None = Field(default=None, description=_BACKBONE)
-    weights: Text | None = Field(default=None, description=_WEIGHTS)
-    dimension: Count | None = Field(default=None, description=_DIMENSION)
-    resize: Count | None = Field(default=None, description=_RESIZE)
-    crop: Count | None = Field(default=None, description=_CROP)
-    crops: CropCount | None = Field(default=None, description=_CROPS)
-    precision: Precision | None = Field(default=None, description=_PRECISION)
-    crop_evaluation: CropEvaluation | None = Field(default=None, description=_CROP_EVALUATION)
 
 
 class ExtractionSettings(Block):
@@ -171,8 +163,7 @@ class ExtractionSettings(Block):
     def contradictions(self) -> Iterator[str]:
         if self.crop > self.resize:
             yield (
-                f".crop: {self.crop} is larger than resize {self.resize}, the shorter side of the image it "
-                f"is "
+                f".crop: {self.crop} is larger than resize {self.resize}, the shorter side of the image it is "
                 "cut from; make resize at least crop"
             )
 
