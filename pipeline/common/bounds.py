@@ -10,7 +10,7 @@ _ALWAYS_ALLOWED = 16 << 20  # unpacked bytes that every file may have
 
 
 def max_unpacked(size: int) -> int:
-    """Bytes to which this many may unpack. Whatever unpacks to more was made to fill a disk or memory."""
+    """Bytes that a file of some size may unpack to; larger content is meant to fill a disk or memory."""
     return max(_ALWAYS_ALLOWED, RATIO * size)
 
 

@@ -88,6 +88,6 @@ def system_message(error: BaseException) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    """What an error says, without the places in libraries that PyTorch puts around it."""
+    """The message of an error, without the places in libraries that PyTorch adds."""
     text = re.sub(r"^\[enforce fail at [^]]*\][ .]*", "", str(error)).partition("\n")[0]
     return text.strip().rstrip(".")

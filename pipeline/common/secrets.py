@@ -75,7 +75,7 @@ def _bare(text: str) -> str:
 
 
 def _replace_pieces(text: str, form: str, name: str) -> str:
-    """The text with `name` for each run of letters and digits of a form, and what stands between them."""
+    """The text, with the pieces of a form replaced by `name`, together with what separates the pieces."""
     places = [place for place, letter in enumerate(text) if letter.isalnum()]
     bare = "".join(text[place].lower()[:1] for place in places)
     size = min(_PIECE, len(form))

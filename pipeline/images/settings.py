@@ -163,7 +163,7 @@ class ExtractionSettings(Block):
     def contradictions(self) -> Iterator[str]:
         if self.crop > self.resize:
             yield (
-                f".crop: {self.crop} is larger than resize {self.resize}, the shorter side of the image it is "
+                f".crop: {self.crop} is larger than resize {self.resize}, the shorter side of the image that "
                 "cut from; make resize at least crop"
             )
 

@@ -112,8 +112,10 @@ class _Buildable(Protocol[SettingsT]):
 
     @abstractmethod
     def count(self) -> dict[str, int]:
-        """Trainable numbers by part. Of an embedding: `words`, vectors of a language each; `entries`, shared
-        vectors; `layers`. Of an encoder also: `sentences` and `images`, the branches; `classifier`.
+        """Trainable numbers by part.
+
+        An embedding has `words`, vectors of one language each; `entries`, shared vectors; `layers`. An
+        encoder also has `sentences` and `images`, the branches; `classifier`.
         """
 
 

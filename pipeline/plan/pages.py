@@ -209,7 +209,7 @@ def comparison_to_publish(plan: Plan, place: str, table: str) -> str:
 
 
 def published_beside(plan: Plan, place: str, file: str) -> list[str]:
-    """Files published in the same folder before a file: before the report, everything that it shows."""
+    """Files that must be published next to a file before it: for the report, everything that it shows."""
     if file != "report.html":
         return []
     path = plan.results.of_scale if place else plan.results.latest

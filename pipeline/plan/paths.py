@@ -14,7 +14,7 @@ PAPERS = "pipeline/tables/papers.csv"
 SOURCES = "work/sources"
 PHOTOGRAPHS = "work/photographs"
 
-# What the demo's pictures, captions and dictionaries are made from.
+# Files that the demo's pictures, captions and dictionaries are made from.
 DEMO_CONCEPTS, DEMO_DATASETS, DEMO_GRAMMAR = DEMO.project_files
 
 
@@ -76,7 +76,7 @@ class ScaleFiles:
         return f"{self.folder}/text/{language}.bin"
 
     def partial(self, name: str) -> str:
-        """What a stage has finished before it ends, so that a killed job continues."""
+        """The folder of a stage's finished parts, from which a killed job continues."""
         return f"{self.folder}/partial/{name}"
 
     def checkpoint(self, name: str) -> str:

@@ -33,8 +33,8 @@ COLUMNS = [
 def compare(first: Sequence[Path], second: Sequence[Path], output: Path, metric: str = "mR") -> None:
     """Write, for each language of both systems, the difference of a metric, its 95% interval and p.
 
-    A system is one model, or a model for each language. Of a model that stops on one of its languages
-    (*Lessons*, Tables 6 and 7), only that language counts.
+    A system is one model, or a model for each language. If a model stops on one of its languages (*Lessons*,
+    Tables 6 and 7), only that language counts.
 
     Args:
         first: outputs of `evaluate` of one system, with every seed.

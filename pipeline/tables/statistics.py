@@ -52,7 +52,8 @@ def percentages(hits: pd.DataFrame) -> dict[str, float]:
 def intervals(*languages: pd.DataFrame, seed: int = 0, level: float = 0.95) -> dict[str, tuple[float, float]]:
     """Percentile bootstrap intervals of each recall and of mR, in percent, over resampled images.
 
-    Of several languages, those of the recalls' means over languages; a resample has the same images in all.
+    For several languages, intervals of the recalls' means over languages; a resample has the same images in
+    all.
 
     Args:
         languages: hits of each language, as `hits_by_image` gives. seed: of the draws. level: share of the

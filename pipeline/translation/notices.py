@@ -1,4 +1,4 @@
-"""Notices of services: sentences about a service itself, which come where a translation is expected.
+"""Notices of services: sentences about a service itself, in place of a translation.
 
 A notice is recognised in three ways, each independent of the others: by phrases that no caption says, by the
 share of its words that are about services, and because it is in English, or in Latin letters, where the

@@ -73,7 +73,7 @@ def embed_captions(
 def load_bert(model: str, layer: int) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
     """Tokeniser and encoder, on a GPU if there is one; `layer` must be one of its layers.
 
-    Of a model on the hub, the known commit is taken.
+    A model from the hub is loaded at its known commit.
     """
     revision = COMMITS.get(model, "main")
     check_paths(Path(model).glob("*"))

@@ -47,7 +47,7 @@ class Vocabulary:
     def encode(self, text: str, longest: int | None) -> list[int]:
         """Rows of the known words among space-separated tokens, at most the first `longest` of them.
 
-        Of whole captions: the caption's row.
+        For a vocabulary of whole captions: the caption's row.
         """
         units = text.split() if self.unit == "word" else [text]
         return [self.index[unit] for unit in units if unit in self.index][:longest]

@@ -85,7 +85,7 @@ def test_one_independent_caption_of_each_image() -> None:
 def test_another_sample_or_half_has_nearly_the_same_words() -> None:
     """The public code counts words in another sample, or half, than it trains on: slightly more are UNK.
 
-    Of the running words 4.2 instead of 3.8% with one caption of each image, 2.5 instead of 2.3% with halves.
+    4.2% of the running words instead of 3.8% with one caption of each image, 2.5 instead of 2.3% with halves.
     Four in five images have another caption in another sample.
     """
 

@@ -38,7 +38,7 @@ def paths(names: list[str]) -> list[Path]:
 
 
 def arguments_of(monkeypatch: pytest.MonkeyPatch, module: Any, stage: str, *words: str) -> dict[str, Any]:
-    """What a command line gives to the function of its stage."""
+    """The arguments that a command line passes to the function of its stage."""
     calls: list[dict[str, Any]] = []
     function = STAGES[stage].function.partition(":")[2]
     monkeypatch.setattr(module, function, lambda **arguments: calls.append(arguments))
