@@ -14,11 +14,13 @@ import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
+from pipeline.common.block import LARGEST
 from pipeline.common.errors import InputError, system_message
 from pipeline.common.files import named_file_lists, named_files
 from pipeline.common.gpus import gpu_message, take_gpu
@@ -194,9 +196,24 @@ def _reading(kind: Any, option: str) -> dict[str, Any]:
         return {**_reading(arguments[0], option), "nargs": "+", "action": "extend"}
     if hasattr(kind, "parse"):
         return {"type": _option_reader(kind.parse, option)}
-    if kind in (Path, str, int, float):
+    if kind is int:
+        return {"type": partial(_whole_number, most=LARGEST if option == "--seed" else None)}
+    if kind in (Path, str, float):
         return {"type": kind}
     raise TypeError(f"a stage's parameter has no command line: {kind}")
+
+
+def _whole_number(text: str, most: int | None) -> int:
+    """The number of an option; argparse's error shows what was found instead.
+
+    Args:
+        most: the largest that is allowed, from 0; None: the stage itself checks it.
+    """
+    expected = "a whole number" if most is None else f"a whole number from 0 to {most}"
+    number = int(text) if re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", text) else None
+    if number is None or (most is not None and not 0 <= number <= most):
+        raise argparse.ArgumentTypeError(f"found {text[:40]!r}, expected {expected}")
+    return number
 
 
 def _option_reader(parse: Callable[[str], object], option: str) -> Callable[[str], object]:

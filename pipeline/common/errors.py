@@ -80,6 +80,12 @@ def system_message(error: BaseException) -> str:
         )
     if "can't start new thread" in str(error):
         return f"no more threads are allowed. Use fewer workers, or raise the limit (ulimit -u), {_AGAIN}"
+    if isinstance(error, RecursionError):
+        return "a file has too many brackets or blocks within others to be read. Make or fetch it again."
+    if "integer string conversion" in str(error):
+        return (
+            "a number has more than 4,300 digits. Give a smaller one, in the command or the files it reads."
+        )
     if not isinstance(error, OSError) or error.errno is None:
         return ""
     file = f"{error.filename}: " if error.filename else ""

@@ -52,11 +52,21 @@ def forget_inputs(folder: Path) -> None:
 
 
 def regular_file(path: Path) -> Path:
-    """The path; raises `InputError` for a pipe or a device, whose reader would wait or read for ever."""
+    """The path; raises `InputError` for a pipe or a device, whose reader would wait or read for ever.
+
+    Some files of /proc and /sys, such as /proc/kmsg, are like pipes.
+    """
     try:
-        mode = path.stat().st_mode
+        status = path.stat()
     except OSError:  # a missing file is reported by its reader
         return path
+    mode = status.st_mode
+    if (
+        not status.st_size
+        and stat.S_ISREG(mode)
+        and path.resolve().parts[:2] in (("/", "proc"), ("/", "sys"))
+    ):
+        raise InputError(f"{path}: a file of the system, expected a user's. Write its content to a file.")
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         kind = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
         raise InputError(f"{path}: {kind}, expected a file. Write its content to a file, and give that.")

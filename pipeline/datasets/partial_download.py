@@ -9,6 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 from pipeline.common.files import atomic_write, write_digest
 from pipeline.common.inputs import regular_file
+from pipeline.common.json_text import json_value
 from pipeline.common.locks import open_locked
 
 
@@ -87,6 +88,6 @@ def open_partial(output: Path) -> Iterator[PartialDownload]:
 
 def _read_origin(path: Path) -> Origin:
     try:
-        return Origin(**json.loads(regular_file(path).read_text(encoding="utf-8")))
+        return Origin(**json_value(regular_file(path).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return Origin()  # the process was killed before writing it: start over

@@ -96,4 +96,4 @@ def _name(text: str) -> str:
     """An image's name without folder, ending, and zeros before a number."""
     name = PurePosixPath(text.strip()).name
     name = name.rpartition(".")[0] if "." in name else name
-    return str(int(name)) if name.isdecimal() else name
+    return (name.lstrip("0") or "0") if name.isdecimal() else name

@@ -17,7 +17,6 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from PIL import Image
-from safetensors import SafetensorError
 from torch import Tensor
 from torch.nn.functional import normalize
 
@@ -26,7 +25,7 @@ from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import atomic_write, sha256
 from pipeline.common.inputs import check_paths
 from pipeline.common.progress import Progress
-from pipeline.common.torch_files import weights_digest
+from pipeline.common.torch_files import UNLOADABLE, reason_of, weights_digest
 from pipeline.evaluation.gallery import gallery_of
 from pipeline.evaluation.inputs import original_sentences
 from pipeline.evaluation.ranks import both_ranks
@@ -42,11 +41,6 @@ log = logging.getLogger("pipeline")
 
 BATCH = 32  # photographs or sentences in one pass
 SHARD = 256  # photographs or sentences saved at a time
-
-# Errors that the library raises for missing, damaged or unexpected files.
-UNLOADABLE = (
-    OSError, ValueError, LookupError, ImportError, RuntimeError, AttributeError, TypeError, SafetensorError,
-)  # fmt: skip
 
 
 class FrozenClip:
@@ -119,10 +113,9 @@ def _load(model: str) -> tuple[Any, Any]:
     except UNLOADABLE as error:
         if disk_message(error):
             raise
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InputError(
             f"{model}: neither a folder of a whole model with its processor nor a name on the hub that "
-            f"can be fetched ({reason})."
+            f"can be fetched ({reason_of(error)})."
         ) from None
 
 

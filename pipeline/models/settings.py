@@ -29,7 +29,7 @@ Branches = Literal["shared", "separate"]
 Embedding = Literal["universal", "hybrid"]
 Reduction = Annotated[
     str,
-    Field(pattern="^(frequency|pca|dictionary)-[1-9][0-9]*$"),
+    Field(pattern="^(frequency|pca|dictionary)-[1-9][0-9]{0,8}$"),
     Expected(
         "a smaller vocabulary: frequency-5 (words seen 5 times or more), pca-50 (word vectors of 50 "
         "dimensions), dictionary-5 (words seen fewer than 5 times replaced by English ones)"

@@ -1,7 +1,6 @@
 """The files of a training, and the data read from them."""
 
 import hashlib
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ import torch
 from pipeline.common.block import Block
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file, sha256
+from pipeline.common.json_text import json_value
 from pipeline.datasets.augment import read_added
 from pipeline.datasets.origins import Origins, count_by_pair, count_origins
 from pipeline.datasets.select import training_captions
@@ -186,7 +186,7 @@ def read_steps(path: Path) -> int:
     """The steps of an epoch that `count-steps` wrote."""
     require_file(path, "the number of steps", "Run `python -m pipeline count-steps`.")
     try:
-        return int(json.loads(path.read_text(encoding="utf-8"))["steps"])
+        return int(json_value(path.read_text(encoding="utf-8"))["steps"])
     except (ValueError, TypeError, LookupError) as error:
         raise InputError(
             f"{path}: not a number of steps ({error!r}). Run `python -m pipeline count-steps` again."

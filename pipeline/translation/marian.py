@@ -8,9 +8,10 @@ from typing import Any
 
 import torch
 
-from pipeline.common.errors import InputError, raise_together
+from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import sha256
 from pipeline.common.inputs import check_paths
+from pipeline.common.torch_files import UNLOADABLE, reason_of
 from pipeline.translation.cache import Model
 from pipeline.translation.cached_translator import StoreAnswers
 from pipeline.translation.settings import MarianProvider
@@ -50,8 +51,15 @@ class MarianEngine:
         self.device = "cuda" if cuda else "cpu"
         transformers.logging.set_verbosity_error()
         transformers.logging.disable_progress_bar()
-        self._tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
-        self._network = transformers.MarianMTModel.from_pretrained(folder, dtype=torch.float32)
+        try:
+            self._tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
+            self._network = transformers.MarianMTModel.from_pretrained(folder, dtype=torch.float32)
+        except UNLOADABLE as error:
+            if disk_message(error):
+                raise
+            raise InputError(
+                f"{folder}: not a whole Marian model ({reason_of(error)}). Fetch or copy it again."
+            ) from None
         self._network.eval().to(self.device)
         self._max_tokens = min(_MAX_TOKENS, self._network.config.max_position_embeddings)
         log.info("marian: %s, version %s, on %s", name, self.model.version, self.device)

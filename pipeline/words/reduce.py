@@ -6,6 +6,7 @@ dictionary-T   words of other languages than English seen fewer than T times bec
 """
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -71,10 +72,10 @@ def write_reduced(
         InputError: no word is left, or the vectors have fewer dimensions than requested.
     """
     kind, _, amount = reduction.partition("-")
-    if kind not in KINDS or not amount.isdecimal() or int(amount) < 1:
+    if kind not in KINDS or not re.fullmatch("[1-9][0-9]{0,8}", amount):
         raise InputError(
-            f"--reduction: found {reduction!r}; expected {' or '.join(KINDS)} with a number above 0, such as "
-            "pca-50."
+            f"--reduction: found {reduction[:40]!r}; expected {' or '.join(KINDS)} with a number "
+            "above 0, such as pca-50."
         )
     whole, count = read_vocabulary(words), Counter(word for tokens in sentences for word in tokens.split())
     if kind == "pca":

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from transformers import AutoTokenizer, BertModel, PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.common.array_files import load_arrays, save_arrays
-from pipeline.common.errors import InputError
+from pipeline.common.errors import InputError, disk_message
 from pipeline.common.inputs import check_paths
 from pipeline.common.progress import Progress
 from pipeline.common.published_weights import COMMITS
-from pipeline.common.torch_files import weights_digest
+from pipeline.common.torch_files import UNLOADABLE, reason_of, weights_digest
 from pipeline.datasets.table import read_sentences
 from pipeline.words.settings import SentenceVectorSettings
 from pipeline.words.vocabulary import PADDING, Vocabulary, write_vocabulary
@@ -82,10 +82,12 @@ def load_bert(model: str, layer: int) -> tuple[PreTrainedTokenizerBase, PreTrain
         encoder = BertModel.from_pretrained(
             model, revision=revision, dtype=torch.float32, add_pooling_layer=False
         )
-    except (OSError, ValueError) as error:
+    except UNLOADABLE as error:
+        if disk_message(error):
+            raise
         raise InputError(
             f"bert.model: {model!r} is neither a folder with a BERT nor a name on the Hugging Face hub that "
-            f"can be fetched ({str(error).splitlines()[0]}). Give the folder of a downloaded model."
+            f"can be fetched ({reason_of(error)}). Give the folder of a downloaded model."
         ) from None
     layers = encoder.config.num_hidden_layers
     if not -layers <= layer <= -1:

@@ -4,6 +4,7 @@ import errno
 import logging
 import mmap
 import os
+import re
 import struct
 import tempfile
 import time
@@ -192,7 +193,7 @@ def _rows(path: Path, dimension: int) -> Iterator[tuple[int, str, str]]:
     """Line number, word and numbers of each row; checks the header against `dimension` and the rows."""
     lines = text_lines(path, _WORD + _NUMBER * dimension, is_gzip=path.suffix == ".gz")
     header = next(lines, "").split()
-    if len(header) != 2 or not all(map(str.isdecimal, header)):
+    if len(header) != 2 or not all(re.fullmatch("[0-9]{1,18}", one) for one in header):
         raise InputError(
             f"{path}: line 1: found {[part[:40] for part in header[:3]]}; expected the numbers of words and "
             "dimensions."

@@ -55,6 +55,8 @@ PLACES = {
     "BUNDLE": str(BUNDLE),
     "INDEX": str(INDEX),
     "SENTENCES": f"{TOKENS}/en.csv",
+    "MANY_DIGITS": "1" * 5000,
+    "MANY_BRACKETS": "[" * 30_000,
     "PORT": str(TAKEN.getsockname()[1]),
 }
 # Files that nothing changes; a user may edit the configuration and the list of published files.
@@ -125,7 +127,7 @@ def write(path: Path, kind: str, content: Any) -> None:
         path.write_text(text.replace(old, new), "utf-8")
     else:
         before = path.read_bytes() if kind == "append" else b""
-        path.write_bytes(before + content.encode())
+        path.write_bytes(before + placed(content).encode())
 
 
 def run(folder: Path, case: dict[str, Any]) -> Exit:
