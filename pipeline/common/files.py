@@ -81,7 +81,7 @@ def _remove_stale(path: Path) -> None:
 
 
 def check_disk_space(path: Path, size: int) -> None:
-    """Raise `InputError` where the disk of `path` has fewer than `size` bytes free."""
+    """Raise `InputError` if the disk of `path` has fewer than `size` bytes free."""
     path.parent.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(path.parent).free
     if size > free:

@@ -44,7 +44,7 @@ def check_hub_weights(name: str) -> None:
 
 
 def check_digest_in_name(path: Path) -> None:
-    """Raise `InputError` where the name of a weights file says how its digest begins, and that is not so."""
+    """Raise `InputError` if the name of a weights file says how its digest begins, and that is not so."""
     match = _DIGEST_IN_NAME.search(path.name)
     if match and not (digest := sha256(path)).startswith(match[1]):
         raise InputError(

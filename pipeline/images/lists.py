@@ -99,7 +99,7 @@ def allowed_failures(fraction: float, count: int) -> int:
 
 
 def check_failures(rows: Sequence[tuple[str, str, str]], most: int, count: int, output: Path) -> None:
-    """Raise `InputError` where more images failed than `most`, all listed in the CSV file `output`."""
+    """Raise `InputError` if more images failed than `most`, all listed in the CSV file `output`."""
     if len(rows) <= most:
         return
     write_table(output, FAILED_COLUMNS, rows)

@@ -264,7 +264,7 @@ class _Judge:
         ]
 
     def _key(self, term: Mapping[str, str], language: str, dataset: str) -> tuple[str, str, str]:
-        """The evaluation that a term names; raises `Untestable` where there is no such experiment."""
+        """The evaluation that a term names; raises `Untestable` if there is no such experiment."""
         name, singles = term["name"], self.settings.one_per_language
         alone = fullmatch(r"(.+)-[a-z]{2}", name)
         if name not in self.settings.experiments and not (alone and alone[1] in singles):

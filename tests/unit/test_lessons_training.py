@@ -317,7 +317,7 @@ def test_a_training_learns_stops_and_is_evaluated(selection_folder: Path, tmp_pa
 
 
 def test_training_makes_at_most_the_maximum_number_of_steps(selection_folder: Path, tmp_path: Path) -> None:
-    """Validated after ten steps: after twenty of at most 29, and never again."""
+    """Validation follows every ten steps: of at most 29 steps, only 20 are made."""
     train_selection(selection_folder, tmp_path, with_tasks(max_steps=29, patience=9))
     assert len(pd.read_csv(tmp_path / "curves.csv")) == 2
 
