@@ -93,13 +93,13 @@ def write_own_data(folder: Path) -> None:
         )
 
 
-def finished(folder: Path) -> Path:
+def finished_project(folder: Path) -> Path:
     """The finished project that BAD_INPUTS_BASE names, or else one made in a new folder."""
     given = os.environ.get("BAD_INPUTS_BASE")
-    return Path(given) if given else made(folder)
+    return Path(given) if given else make_project(folder)
 
 
-def made(folder: Path) -> Path:
+def make_project(folder: Path) -> Path:
     """The project with its table and an index made by Snakemake, in a new folder."""
     folder.mkdir(parents=True)
     project = copy_of_project(folder)
@@ -109,7 +109,7 @@ def made(folder: Path) -> Path:
     return folder
 
 
-def kept(folder: Path) -> dict[str, str]:
+def protected_digests(folder: Path) -> dict[str, str]:
     """Digest of every table, model, feature store and cache: files that no mistake may change."""
     found = sorted(path for part in ("results", "work/demo", "mine") for path in (folder / part).rglob("*"))
     return {

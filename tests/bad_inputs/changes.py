@@ -101,14 +101,14 @@ def other_case(folder: Path) -> None:
     (folder / "mine/images/image03.png").rename(folder / "mine/images/Image03.PNG")
 
 
-def renamed(**names: str) -> Change:
+def renaming(**names: str) -> Change:
     """Photographs of the user's with other names."""
 
-    def change(folder: Path) -> None:
+    def apply(folder: Path) -> None:
         for image, name in names.items():
             (folder / f"mine/images/{image}.png").rename(folder / "mine/images" / name)
 
-    return change
+    return apply
 
 
 def _transparent(colour: tuple[int, int, int, int], kind: str) -> bytes:
@@ -130,12 +130,12 @@ def _with_chunk(kind: bytes, content: bytes, crc: int | None = None) -> bytes:
 def spelled_image(name: str, renamed_to: str | None = None) -> Change:
     """Rows of captions and of the split, and a photograph, of one more image."""
 
-    def change(folder: Path) -> None:
+    def apply(folder: Path) -> None:
         with (folder / "s.csv").open("a", encoding="utf-8") as file:
             file.write(f"{'' if file.tell() else 'image,split' + chr(10)}{name},train\n")
         shutil.copy(folder / "mine/images/image03.png", folder / "mine/images" / f"{renamed_to or name}.png")
 
-    return change
+    return apply
 
 
 def folder_not_utf8(folder: Path) -> None:
@@ -173,7 +173,7 @@ def decomposed(folder: Path) -> None:
     (folder / "s.csv").write_text("image,split\ncafé,train\n", encoding="utf-8")
 
 
-def listed(folder: Path, name: str) -> Path:
+def listed_path(folder: Path, name: str) -> Path:
     """The path at which the list of photographs says that a photograph is."""
     if not (table := folder / "photo.csv").exists():
         table.write_text("image,path\n")
@@ -185,10 +185,10 @@ def listed(folder: Path, name: str) -> Path:
 def photograph(name: str, content: bytes) -> Change:
     """Add a photograph with these bytes."""
 
-    def change(folder: Path) -> None:
-        listed(folder, name).write_bytes(content)
+    def apply(folder: Path) -> None:
+        listed_path(folder, name).write_bytes(content)
 
-    return change
+    return apply
 
 
 def _jpeg(width: int, height: int) -> bytes:
@@ -208,13 +208,13 @@ def _declared(width: int, height: int) -> bytes:
 
 
 def gone_photograph(folder: Path) -> None:
-    listed(folder, "gone")
+    listed_path(folder, "gone")
 
 
 def store(change: Callable[[list[str], np.ndarray], dict[str, object]], **attributes: object) -> Change:
     """A changed copy f.h5 of the user's feature store."""
 
-    def made(folder: Path) -> None:
+    def apply(folder: Path) -> None:
         with h5py.File(folder / "mine/features.h5") as file:
             images, features = list(file["image"].asstr()[...]), file["features"][...]
         with h5py.File(folder / "f.h5", "w") as file:
@@ -225,7 +225,7 @@ def store(change: Callable[[list[str], np.ndarray], dict[str, object]], **attrib
                     file[name] = value
             file.attrs.update({"backbone": "ours", **attributes})
 
-    return made
+    return apply
 
 
 def _with_nan(images: list[str], features: np.ndarray) -> dict[str, object]:
@@ -340,12 +340,12 @@ def write(path: Path, text: str) -> None:
 def pipe_in_place_of(name: str) -> Change:
     """A named pipe into which nothing is ever written."""
 
-    def made(folder: Path) -> None:
+    def apply(folder: Path) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).unlink(missing_ok=True)
         os.mkfifo(folder / name)
 
-    return made
+    return apply
 
 
 def long_caption(folder: Path) -> None:
@@ -358,11 +358,11 @@ def old_mac(folder: Path) -> None:
 
 
 def folder_photograph(folder: Path) -> None:
-    listed(folder, "folder").mkdir()
+    listed_path(folder, "folder").mkdir()
 
 
 def pipe_photograph(folder: Path) -> None:
-    os.mkfifo(listed(folder, "pipe"))
+    os.mkfifo(listed_path(folder, "pipe"))
 
 
 def _square_ids(images: list[str], features: np.ndarray) -> dict[str, object]:
@@ -376,10 +376,10 @@ def declared_ids(folder: Path) -> None:
         file.create_dataset("image", (1 << 36,), h5py.string_dtype(), chunks=(1024,))
 
 
-def placed(place: Callable[[h5py.File, Path], None]) -> Change:
+def store_with(place: Callable[[h5py.File, Path], None]) -> Change:
     """A store f.h5 of the user's ids, whose features are stored in some layout."""
 
-    def made(folder: Path) -> None:
+    def apply(folder: Path) -> None:
         with h5py.File(folder / "mine/features.h5") as file:
             images = list(file["image"].asstr()[...])
         with h5py.File(folder / "f.h5", "w") as file:
@@ -387,7 +387,7 @@ def placed(place: Callable[[h5py.File, Path], None]) -> Change:
             file.attrs["backbone"] = "ours"
             place(file, folder)
 
-    return made
+    return apply
 
 
 def _declared_features(file: h5py.File, folder: Path) -> None:
@@ -452,12 +452,12 @@ def _of_a_filter_that_is_lacking(file: h5py.File, folder: Path) -> None:
 def features_changed(change: Callable[[h5py.File], None]) -> Change:
     """Changed features, as f.h5, of the images in an index of the finished project."""
 
-    def made(folder: Path) -> None:
+    def apply(folder: Path) -> None:
         shutil.copyfile(folder / "work/demo/shapes/features.h5", folder / "f.h5")
         with h5py.File(folder / "f.h5", "r+") as file:
             change(file)
 
-    return made
+    return apply
 
 
 def _zero_row(file: h5py.File) -> None:
@@ -473,42 +473,42 @@ def _ids_of_others(file: h5py.File) -> None:
 def captions_of(caption: str, language: str) -> Change:
     """A caption table t.csv with one caption."""
 
-    def made(folder: Path) -> None:
+    def apply(folder: Path) -> None:
         rows = [["image", "split", "language", "caption", "origin", "source_language"]]
         rows.append(["image00", "train", language, caption, "human", ""])
         with open(folder / "t.csv", "w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows(rows)
 
-    return made
+    return apply
 
 
 def weights(of: Callable[[dict[str, object]], object]) -> Change:
     """A file w.pth with changed weights of a small network of torchvision."""
 
-    def made(folder: Path) -> None:
+    def apply(folder: Path) -> None:
         import torch
         from torchvision.models import mobilenet_v3_small
 
         torch.manual_seed(0)
         torch.save(of(mobilenet_v3_small(weights=None).state_dict()), folder / "w.pth")
 
-    return made
+    return apply
 
 
 def hand_made_index(change: Callable[[np.ndarray], np.ndarray]) -> Change:
     """Change the vectors of the index, and the names in it, as a user's program would."""
 
-    def made(folder: Path) -> None:
-        path, listed = _vectors(folder), folder / INDEX / "index.json"
+    def apply(folder: Path) -> None:
+        path, names = _vectors(folder), folder / INDEX / "index.json"
         content = io.BytesIO()
         np.save(content, change(np.load(path)))
         name = f"images-{hashlib.sha256(content.getvalue()).hexdigest()[:16]}.npy"
         (path.parent / name).write_bytes(content.getvalue())
-        text = listed.read_text("utf-8").replace(path.name, name)
-        listed.unlink()  # and its digest
-        listed.write_text(text, "utf-8")
+        text = names.read_text("utf-8").replace(path.name, name)
+        names.unlink()  # and its digest
+        names.write_text(text, "utf-8")
 
-    return made
+    return apply
 
 
 def _nan_vectors(vectors: np.ndarray) -> np.ndarray:
@@ -522,10 +522,10 @@ def _zero_vectors(vectors: np.ndarray) -> np.ndarray:
 
 
 def _gzip_bomb(name: str) -> Change:
-    def made(folder: Path) -> None:
+    def apply(folder: Path) -> None:
         (folder / name).write_bytes(gzip.compress(bytes(64 << 20), 1))
 
-    return made
+    return apply
 
 
 def named_weights(folder: Path) -> None:
@@ -562,7 +562,7 @@ def tar_out(folder: Path) -> None:
             file.addfile(member, io.BytesIO(b"1"))
 
 
-def flipped(path: Path) -> Change:
+def bit_flip(path: Path) -> Change:
     """Flip one bit of a file of the project."""
     return lambda folder: flip(folder / path)
 
@@ -579,9 +579,9 @@ CHANGES: dict[str, Change] = {
     "large_profile": photograph("icc", _with_chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(2 << 20)))),
     "large_text": photograph("text", _with_chunk(b"zTXt", b"a\0\0" + zlib.compress(b"x" * (2 << 20)))),
     "wrong_text": photograph("crc", _with_chunk(b"tEXt", b"Comment\0a", 1)),
-    "other_endings": renamed(image00="image00.jfif", image01="image01.jpe", image02="image02.TIF"),
-    "newer_ending": renamed(image03="image03.avif", image04="image04.PPM"),
-    "unread_kind": renamed(image03="image03.heic", image04="image04.svg"),
+    "other_endings": renaming(image00="image00.jfif", image01="image01.jpe", image02="image02.TIF"),
+    "newer_ending": renaming(image03="image03.avif", image04="image04.PPM"),
+    "unread_kind": renaming(image03="image03.heic", image04="image04.svg"),
     "two_blanks": spelled_image("a  b"),
     "one_blank": spelled_image("a b"),
     "narrow_blank": spelled_image("at 10.30\u202fAM"),
@@ -659,17 +659,17 @@ CHANGES: dict[str, Change] = {
     "folder_photograph": folder_photograph,
     "pipe_photograph": pipe_photograph,
     "svg": photograph("svg", b'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="80"><rect/></svg>'),
-    "declared_features": placed(_declared_features),
-    "external_features": placed(_external_features),
-    "linked_features": placed(_linked_features),
-    "virtual_features": placed(_virtual_features),
-    "features_through_a_group": placed(_features_through_a_group),
-    "features_of_no_file": placed(_features_of_no_file),
-    "unwritten_rows": placed(_unwritten(20, chunks=(10, 8))),
-    "unwritten_packed_rows": placed(_unwritten(15, chunks=(5, 4), compression="gzip")),
-    "unwritten_features": placed(_unwritten(0)),
-    "alike_row": placed(_of_rows(_alike)),
-    "lacking_filter": placed(_of_a_filter_that_is_lacking),
+    "declared_features": store_with(_declared_features),
+    "external_features": store_with(_external_features),
+    "linked_features": store_with(_linked_features),
+    "virtual_features": store_with(_virtual_features),
+    "features_through_a_group": store_with(_features_through_a_group),
+    "features_of_no_file": store_with(_features_of_no_file),
+    "unwritten_rows": store_with(_unwritten(20, chunks=(10, 8))),
+    "unwritten_packed_rows": store_with(_unwritten(15, chunks=(5, 4), compression="gzip")),
+    "unwritten_features": store_with(_unwritten(0)),
+    "alike_row": store_with(_of_rows(_alike)),
+    "lacking_filter": store_with(_of_a_filter_that_is_lacking),
     "zero_row_of_index": features_changed(_zero_row),
     "fewer_ids": features_changed(_ids_of_others),
     "long_japanese": captions_of("犬が走る。" * 3600, "ja"),
@@ -703,8 +703,8 @@ CHANGES: dict[str, Change] = {
     "encrypted_zip": encrypted_zip,
     "tar_out": tar_out,
     "another_evaluation": another_evaluation,
-    "flipped_own_model": flipped(EXPERIMENT / "model.pt"),
-    "flipped_features": flipped(Path("work/demo/shapes/features.h5")),
-    "flipped_words": flipped(Path("work/demo/shapes/words/human/en.h5")),
-    "flipped_tokens": flipped(Path("work/demo/shapes/tokens/en.csv")),
+    "flipped_own_model": bit_flip(EXPERIMENT / "model.pt"),
+    "flipped_features": bit_flip(Path("work/demo/shapes/features.h5")),
+    "flipped_words": bit_flip(Path("work/demo/shapes/words/human/en.h5")),
+    "flipped_tokens": bit_flip(Path("work/demo/shapes/tokens/en.csv")),
 }

@@ -7,5 +7,5 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base.finished(tmp_path_factory.mktemp("finished") / "project")
+def finished_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return base.finished_project(tmp_path_factory.mktemp("finished") / "project")

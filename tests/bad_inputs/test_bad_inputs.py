@@ -93,7 +93,7 @@ LONG = {
 }
 
 
-def changed(folder: Path, case: dict[str, Any]) -> None:
+def apply_changes(folder: Path, case: dict[str, Any]) -> None:
     """Change a copy of the finished project as a row says."""
     for operation in case.get("do", []):
         ((kind, what),) = operation.items()
@@ -105,13 +105,13 @@ def changed(folder: Path, case: dict[str, Any]) -> None:
                 CHANGES[name](folder)
         elif kind == "remove":
             for name in what:
-                (folder / placed(name)).unlink()
+                (folder / with_folders(name)).unlink()
         else:
             for name, content in what.items():
-                write(folder / placed(name), kind, content)
+                write(folder / with_folders(name), kind, content)
 
 
-def placed(text: str) -> str:
+def with_folders(text: str) -> str:
     """A text whose words in capitals are replaced by the folders that they stand for."""
     return re.sub("|".join(PLACES), lambda match: PLACES[match[0]], text)
 
@@ -127,12 +127,12 @@ def write(path: Path, kind: str, content: Any) -> None:
         path.write_text(text.replace(old, new), "utf-8")
     else:
         before = path.read_bytes() if kind == "append" else b""
-        path.write_bytes(before + placed(content).encode())
+        path.write_bytes(before + with_folders(content).encode())
 
 
 def run(folder: Path, case: dict[str, Any]) -> Exit:
     name, _, rest = case["run"].partition(" ")
-    command = placed(f"{LONG.get(name, name)} {rest}")
+    command = with_folders(f"{LONG.get(name, name)} {rest}")
     with answering(respond(case.get("service", {}))) if "service" in case else nullcontext("") as service:
         first, *arguments = shlex.split(command.replace("SERVICE", service))
         if first == "snakemake":
@@ -151,7 +151,7 @@ def respond(answer: str | dict[str, str]) -> Respond:
     return lambda path: iter([content])
 
 
-def trouble(case: dict[str, Any], end: Exit) -> list[str]:
+def differences(case: dict[str, Any], end: Exit) -> list[str]:
     """The differences between a command's outcome and its row."""
     found = [f"exit {end.status}"] if end.status != case.get("exit", 1) else []
     found += [f"does not say {text!r}" for text in case["says"] if str(text) not in end.said]
@@ -184,28 +184,30 @@ def test_the_table_is_sound() -> None:
     assert not {Path(name).parts[0] for name in written} & set(LINKED)  # to the finished project's
 
 
-def test_every_bad_input_ends_in_one_message_and_costs_nothing(finished: Path, tmp_path: Path) -> None:
+def test_every_bad_input_ends_in_one_message_and_costs_nothing(
+    finished_project: Path, tmp_path: Path
+) -> None:
     base.preload()
     numbers = range(len(batches()))
     with multiprocessing.get_context("fork").Pool(len(os.sched_getaffinity(0))) as pool:
-        told = pool.starmap(tried, [(number, finished, tmp_path) for number in numbers], 1)
+        told = pool.starmap(try_batch, [(number, finished_project, tmp_path) for number in numbers], 1)
     wrong = [line for lines in told for line in lines]
     assert not wrong, f"{len(wrong)} of {len(CASES)}\n" + "\n".join(wrong)
 
 
-def tried(number: int, finished: Path, folder: Path) -> list[str]:
+def try_batch(number: int, finished_project: Path, folder: Path) -> list[str]:
     """The differences between a batch's outcome and its rows, one text per row."""
     batch = batches()[number]
-    copy = working_copy(finished, folder / str(os.getpid()))
+    copy = working_copy(finished_project, folder / str(os.getpid()))
     folder = copy.folder
     for case in batch:
-        changed(folder, case)
-    before = base.kept(folder)
+        apply_changes(folder, case)
+    before = base.protected_digests(folder)
     end = run(folder, batch[0])
-    after = base.kept(folder)
+    after = base.protected_digests(folder)
     wrong = []
     for case in batch:
-        found = trouble(case, end)
+        found = differences(case, end)
         if lost := [path for path in before if before[path] != after.get(path)]:
             found.append(f"changed or lost {lost}")
         there = [*case.get("absent", []), "harmed"]
@@ -217,6 +219,6 @@ def tried(number: int, finished: Path, folder: Path) -> list[str]:
 
 
 @cache
-def working_copy(finished: Path, folder: Path) -> Copy:
+def working_copy(finished_project: Path, folder: Path) -> Copy:
     """A process's copy of the finished project."""
-    return Copy(finished, folder, LINKED)
+    return Copy(finished_project, folder, LINKED)

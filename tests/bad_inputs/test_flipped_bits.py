@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.extended]
 PLACES = 200
 
 
-def kept(folder: Path) -> list[Path]:
+def kept_files(folder: Path) -> list[Path]:
     """Files that jobs wrote and others read, by their path in the project."""
     found = (path for part in ("work/demo", "work/results") for path in (folder / part).rglob("*"))
     files = (path.relative_to(folder) for path in found if path.is_file() and path.stat().st_size)
@@ -32,10 +32,10 @@ def kept(folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("attributes", [True, False])
 def test_a_flipped_bit_of_any_file_is_noticed(
-    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attributes: bool
+    finished_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attributes: bool
 ) -> None:
     """By its digest, in an attribute of the file or, on a disk without attributes, next to it."""
-    paths = kept(finished)
+    paths = kept_files(finished_project)
     if not attributes:
         monkeypatch.delattr(os, "setxattr")
         monkeypatch.delattr(os, "getxattr")
@@ -45,10 +45,10 @@ def test_a_flipped_bit_of_any_file_is_noticed(
     for path in paths:
         file = tmp_path / path.name
         if attributes:
-            shutil.copy2(finished / path, file)
+            shutil.copy2(finished_project / path, file)
         else:
             with atomic_write(file) as temporary:
-                shutil.copyfile(finished / path, temporary)
+                shutil.copyfile(finished_project / path, temporary)
         require_file(file, "", "")
         for bit in draw.integers(0, 8 * file.stat().st_size, PLACES):
             flip(file, int(bit))
@@ -59,11 +59,11 @@ def test_a_flipped_bit_of_any_file_is_noticed(
         file.unlink()
 
 
-def test_a_flipped_bit_of_an_index_or_its_bundle_is_noticed(finished: Path, tmp_path: Path) -> None:
+def test_a_flipped_bit_of_an_index_or_its_bundle_is_noticed(finished_project: Path, tmp_path: Path) -> None:
     """By the digests in the names of an index's files, in the bundle, and of the bundle in the index."""
     draw = np.random.default_rng(3)
     for name in ("bundle", "index"):
-        shutil.copytree(finished / EXPERIMENT / name, tmp_path / name, copy_function=shutil.copyfile)
+        shutil.copytree(finished_project / EXPERIMENT / name, tmp_path / name, copy_function=shutil.copyfile)
     index = open_index(tmp_path / "index")
     assert read_bundle(index.bundle).digest == index.bundle_digest
     files = [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size]
@@ -80,10 +80,12 @@ def test_a_flipped_bit_of_an_index_or_its_bundle_is_noticed(finished: Path, tmp_
             flip(path, int(bit))
 
 
-def test_a_file_changed_on_purpose_is_accepted_without_its_digest(finished: Path, tmp_path: Path) -> None:
+def test_a_file_changed_on_purpose_is_accepted_without_its_digest(
+    finished_project: Path, tmp_path: Path
+) -> None:
     """With the command that the message gives, whatever characters the file's name has."""
     file = tmp_path / "a 'split'.csv"
-    shutil.copy2(finished / "work/demo/shapes/split.csv", file)
+    shutil.copy2(finished_project / "work/demo/shapes/split.csv", file)
     file.write_bytes(file.read_bytes().replace(b"val", b"tst"))
     with pytest.raises(InputError, match="changed since it was written") as told:
         require_file(file, "", "")
@@ -94,12 +96,12 @@ def test_a_file_changed_on_purpose_is_accepted_without_its_digest(finished: Path
 
 
 def test_a_flipped_bit_of_a_model_without_a_digest_is_refused_or_changes_nothing(
-    finished: Path, tmp_path: Path
+    finished_project: Path, tmp_path: Path
 ) -> None:
     """Without extended attributes, by the checksums inside. (HDF5 has none for the places of its rows.)"""
     draw = np.random.default_rng(1)
     file = tmp_path / "model.pt"
-    shutil.copyfile(finished / EXPERIMENT / "model.pt", file)
+    shutil.copyfile(finished_project / EXPERIMENT / "model.pt", file)
     weights = load_model(file)[0].state_dict()
     refused = 0
     for bit in draw.integers(0, 8 * file.stat().st_size, PLACES):
@@ -114,10 +116,10 @@ def test_a_flipped_bit_of_a_model_without_a_digest_is_refused_or_changes_nothing
 
 
 def test_a_flipped_bit_of_a_checkpoint_without_a_digest_is_refused_or_changes_nothing(
-    finished: Path, tmp_path: Path
+    finished_project: Path, tmp_path: Path
 ) -> None:
     draw = np.random.default_rng(2)
-    (found,) = (finished / "work/demo/checkpoints").glob("*-0.pt")
+    (found,) = (finished_project / "work/demo/checkpoints").glob("*-0.pt")
     file = tmp_path / "checkpoint.pt"
     shutil.copyfile(found, file)
     state = load_checkpoint(file, "another")

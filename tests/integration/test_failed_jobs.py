@@ -28,7 +28,7 @@ class Failure(NamedTuple):
 
 @pytest.fixture(scope="module")
 def finished_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base.finished(tmp_path_factory.mktemp("finished") / "project")
+    return base.finished_project(tmp_path_factory.mktemp("finished") / "project")
 
 
 FAILURES = {
@@ -58,7 +58,7 @@ def test_a_failed_job_runs_again_and_loses_no_earlier_result(
 ) -> None:
     failure = FAILURES[rule]
     project = Project(shutil.copytree(finished_project, tmp_path / "project"))
-    before = base.kept(project.folder)
+    before = base.protected_digests(project.folder)
     assert project.would_run(failure.target) == {}
 
     project.edit(*failure.edit)
@@ -67,13 +67,13 @@ def test_a_failed_job_runs_again_and_loses_no_earlier_result(
     for _ in range(2):
         failed = project.snakemake("--cores", "1", failure.target)
         assert failed.returncode == 1 and "broken" in failed.stdout
-        assert base.kept(project.folder) == before
+        assert base.protected_digests(project.folder) == before
 
     project.edit(IMPORTED, f"{whole}\nraise RuntimeError('broken')\n", whole)
     assert set(project.would_run(failure.target)) == failure.reruns
     project.make(failure.target)
     assert project.would_run(failure.target) == {}
-    after = base.kept(project.folder)
+    after = base.protected_digests(project.folder)
     assert after.keys() >= before.keys()
     model = str(EXPERIMENT / "model.pt")
     assert (after[model] != before[model]) == (rule == "train")
@@ -83,7 +83,7 @@ def test_code_edited_during_a_run_is_refused_and_nothing_is_lost(
     finished_project: Path, tmp_path: Path
 ) -> None:
     project = Project(shutil.copytree(finished_project, tmp_path / "project"))
-    before = base.kept(project.folder)
+    before = base.protected_digests(project.folder)
     project.edit(*FAILURES["train"].edit)
     loss, snakefile = (project.folder / name for name in ("pipeline/models/losses/triplets.py", "Snakefile"))
     whole, rules = loss.read_text(), snakefile.read_text()
@@ -91,8 +91,8 @@ def test_code_edited_during_a_run_is_refused_and_nothing_is_lost(
     done = project.snakemake("--cores", "2", base.TARGET)
     assert done.returncode == 1
     assert "error: the code of train was edited after this run of Snakemake began" in done.stdout
-    assert base.kept(project.folder) == before
+    assert base.protected_digests(project.folder) == before
     loss.write_text(whole)
     snakefile.write_text(rules)
     project.make(base.TARGET)
-    assert base.kept(project.folder) != before
+    assert base.protected_digests(project.folder) != before

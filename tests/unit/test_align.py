@@ -69,6 +69,8 @@ def test_a_dictionary_without_a_common_word_is_an_error(tmp_path: Path, dictiona
     dictionary.write_text("house haus\n")
     write_vocabulary(DE, {}, tmp_path / "de.h5")
     write_vocabulary(EN, {}, tmp_path / "en.h5")
-    with pytest.raises(InputError, match=r"en-de.txt: no pair of a word of .*de.h5 and one of .*en.h5"):
+    with pytest.raises(
+        InputError, match=r"en-de.txt: they have no pair of a word in .*de.h5 and a word in .*en.h5"
+    ):
         align_vectors(tmp_path / "de.h5", tmp_path / "en.h5", [dictionary], tmp_path / "out.h5")
     assert not (tmp_path / "out.h5").exists()

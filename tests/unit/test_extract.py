@@ -307,7 +307,7 @@ def test_shards_merge_into_the_undivided_store(extraction: Extraction, tmp_path:
         with pytest.raises(InputError, match=message):
             merge(parts, images, failed, allowed, output, listed)
 
-    assert_refused(shards, IMAGES, 0, "1 of 7 images cannot be decoded, 0 may")
+    assert_refused(shards, IMAGES, 0, "1 of 7 images cannot be decoded, at most 0 may fail")
     assert_refused(shards[1:], IMAGES, 1, "photo0: in no shard")
     assert_refused([*shards, shards[0]], IMAGES, 1, "photo0: in 2 shards")
     assert_refused(shards, IMAGES[:-1], 1, "photo6: not in the list of images")
