@@ -1,9 +1,10 @@
 """What a file is by its first bytes, for messages about files that are something else than expected."""
 
+HDF5 = "an HDF5 file"
 _BEGINNINGS = {
     b"PK\x03\x04": "an Excel workbook or a ZIP archive",
     b"\xd0\xcf\x11\xe0": "an Excel workbook (.xls)",
-    b"\x89HDF": "an HDF5 file",
+    b"\x89HDF": HDF5,
     b"\x1f\x8b": "a gzip file",
     b"BZh": "a bzip2 file",
     b"\xfd7zXZ\x00": "an xz file",
@@ -20,6 +21,7 @@ _BEGINNINGS = {
     b"\xff\xd8\xff": "a photograph",
     b"{": "JSON",
     b"SQLite": "an SQLite database",
+    b"version https:": "a Git LFS pointer (`git lfs pull` fetches the file)",
     b"<!DOCTYPE": "a web page",
     b"<!doctype": "a web page",
     b"<html": "a web page",

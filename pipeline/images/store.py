@@ -14,6 +14,7 @@ import numpy as np
 
 from pipeline.common.characters import printable_name
 from pipeline.common.errors import InputError, disk_message, raise_together
+from pipeline.common.file_kinds import HDF5, file_kind
 from pipeline.common.files import name_in_errors, require_file
 from pipeline.common.hdf5 import create_hdf5, dataset_mistake, hdf5_reason
 
@@ -105,9 +106,10 @@ def open_store(path: Path) -> Iterator[h5py.File]:
             raise InputError(f"{path}: image: found ids that are not UTF-8, expected texts.") from None
         if disk_message(error):  # a locked file or a failing disk does not mean a damaged file
             raise
-        raise InputError(
-            f"{path}: not a whole HDF5 file: {hdf5_reason(error)}. Make or fetch it again."
-        ) from error
+        with open(path, "rb") as content:
+            kind = file_kind(content.read(64))
+        found = f"found {kind}" if kind and kind != HDF5 else hdf5_reason(error)
+        raise InputError(f"{path}: not a whole HDF5 file: {found}. Make or fetch it again.") from error
 
 
 def _check(path: Path, file: h5py.File) -> None:

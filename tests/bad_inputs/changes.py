@@ -127,6 +127,30 @@ def _with_chunk(kind: bytes, content: bytes, crc: int | None = None) -> bytes:
     return png[:33] + struct.pack(">I", len(content)) + kind + content + struct.pack(">I", found) + png[33:]
 
 
+def _saved(image: Image.Image, kind: str, **options: object) -> bytes:
+    content = io.BytesIO()
+    image.save(content, kind, **options)
+    return content.getvalue()
+
+
+def _palette() -> Image.Image:
+    image = Image.new("P", (90, 80), 3)
+    image.putpalette([0, 0, 0, 255, 0, 0, 0, 255, 0, 9, 9, 9])
+    return image
+
+
+def saved_as(**kinds: str) -> Change:
+    """Photographs of the user's saved in other kinds of file."""
+
+    def change(folder: Path) -> None:
+        for image, ending in kinds.items():
+            path = folder / f"mine/images/{image}.png"
+            Image.open(path).save(path.with_suffix(f".{ending}"))
+            path.unlink()
+
+    return change
+
+
 def spelled_image(name: str, renamed_to: str | None = None) -> Change:
     """Rows of captions and of the split, and a photograph, of one more image."""
 
@@ -579,6 +603,14 @@ CHANGES: dict[str, Change] = {
     "large_profile": photograph("icc", _with_chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(2 << 20)))),
     "large_text": photograph("text", _with_chunk(b"zTXt", b"a\0\0" + zlib.compress(b"x" * (2 << 20)))),
     "wrong_text": photograph("crc", _with_chunk(b"tEXt", b"Comment\0a", 1)),
+    "transparent_palette": photograph("clear4", _saved(_palette(), "PNG", transparency=b"\xff\xff\xff\x00")),
+    "transparent_gif": photograph("clear5", _saved(_palette(), "GIF", transparency=3)),
+    "transparent_grey": photograph("clear6", _saved(Image.new("L", (90, 80), 9), "PNG", transparency=9)),
+    "international_text": photograph("itxt", _with_chunk(b"iTXt", b"a\0\0\0\0\0" + b"x" * (2 << 20))),
+    "wrong_exif": photograph("exif", _with_chunk(b"eXIf", b"no Exif")),
+    "wrong_profile": photograph("profile", _with_chunk(b"iCCP", b"a\0\0no profile")),
+    "old_endings": saved_as(image00="tif", image01="gif", image02="bmp"),
+    "camera_kinds": renaming(image03="image03.cr2", image04="image04.psd"),
     "other_endings": renaming(image00="image00.jfif", image01="image01.jpe", image02="image02.TIF"),
     "newer_ending": renaming(image03="image03.avif", image04="image04.PPM"),
     "unread_kind": renaming(image03="image03.heic", image04="image04.svg"),
