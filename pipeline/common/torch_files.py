@@ -42,7 +42,7 @@ def write_torch(content: Mapping[str, object], path: Path) -> None:
         torch.save(content, file)  # given a path, it would write the temporary name into the file
 
 
-def read_torch(path: Path, what: str, hint: str, device: "torch.device | str" = "cpu") -> dict[str, Any]:
+def read_torch(path: Path, what: str, hint: str) -> dict[str, Any]:
     """The dictionary in a file of torch.save: only numbers, text and containers, never code.
 
     The file is a ZIP archive. torch does not compare the checksums of its members, but this function does.
@@ -55,7 +55,7 @@ def read_torch(path: Path, what: str, hint: str, device: "torch.device | str" = 
         with zipfile.ZipFile(path) as archive:
             if member := archive.testzip():
                 raise zipfile.BadZipFile(f"the checksum of its part {member} does not match")
-        content = torch.load(path, map_location=device, weights_only=True)
+        content = torch.load(path, map_location="cpu", weights_only=True)
     except _ERRORS_OF_DAMAGE as error:
         if disk_message(error):
             raise

@@ -35,13 +35,13 @@ def read_yaml_files(paths: Iterable[Path], heading: str, kind: type = dict) -> d
     return {path: content for path, (content, _) in read.items()}
 
 
-def yaml_mistakes(path: Path, kind: type = dict) -> list[str]:
+def yaml_mistakes(path: Path) -> list[str]:
     """The mistakes of a YAML file, one per line, each beginning with the file's path.
 
     The file is missing, not regular, not UTF-8, not YAML, empty, of another kind, or too large or deep. Or a
     key is repeated in a block, where YAML would silently keep the last value.
     """
-    return _content_and_mistakes(path, kind)[1]
+    return _content_and_mistakes(path, dict)[1]
 
 
 def yaml_text_mistake(text: str) -> str:

@@ -7,38 +7,27 @@ import pandas as pd
 from pipeline.common.errors import InputError
 
 
-def select(
-    sentences: pd.DataFrame,
-    origins: list[str] | None = None,
-    source_languages: list[str] | None = None,
-) -> pd.DataFrame:
-    """Rows of a caption or sentence table that have one of the origins and source languages.
+def original_captions(sentences: pd.DataFrame, origin: str) -> pd.DataFrame:
+    """A language's own captions, which have one origin: `human`, unless the data set has no human captions.
 
-    `origins=["human"]` means the data set's own captions. If a language has both independent and translated
-    human captions, the translations are left out: Flickr8K-CN's five Chinese
-    captions of each image (zhc) are never mixed with the translations of its test set (zhm). French
-    and Czech in Multi30K exist only as translations, and stay.
+    If a language has both independent and translated captions of this origin, the translations are left out:
+    Flickr8K-CN's five Chinese captions of each image (zhc) are never mixed with the translations of its test
+    set (zhm). French and Czech in Multi30K exist only as translations, and stay.
 
     Args:
-        origins: values of `origin` (human, google, dictionary, ...); None: all rows.
-        source_languages: values of `source_language`, "" for independent captions; None: the rule above.
+        sentences: rows of a caption or sentence table.
+        origin: value of its column `origin` (human, google, dictionary, ...).
 
     Raises:
-        InputError: a requested value of a column is in no row.
+        InputError: no row has this origin.
     """
-    of_origins = _rows(sentences, "origin", origins)
-    if source_languages is not None:
-        return _rows(of_origins, "source_language", source_languages)
-    if origins is None:
-        return of_origins
-    is_independent = of_origins["source_language"] == ""
-    has_own = is_independent.groupby([of_origins["language"], of_origins["origin"]]).transform("any")
-    return of_origins[is_independent | ~has_own]
-
-
-def original_captions(sentences: pd.DataFrame, origin: str) -> pd.DataFrame:
-    """A language's own captions: those of one origin, `human` unless the data set has no human captions."""
-    return select(sentences, [origin])
+    origins = sorted(sentences["origin"].unique())
+    if origin not in origins:
+        raise InputError(f"No captions with origin {origin!r}; found {origins}.")
+    of_origin = sentences[sentences["origin"] == origin]
+    is_independent = of_origin["source_language"] == ""
+    has_independent = is_independent.groupby(of_origin["language"]).transform("any")
+    return of_origin[is_independent | ~has_independent]
 
 
 def training_captions(own: pd.DataFrame, translations: Sequence[pd.DataFrame], captions: str) -> pd.DataFrame:
@@ -53,15 +42,3 @@ def training_captions(own: pd.DataFrame, translations: Sequence[pd.DataFrame], c
     if captions == "human" or not translations:
         return own
     return pd.concat(translations if captions == "mt" else [own, *translations], ignore_index=True)
-
-
-def _rows(table: pd.DataFrame, column: str, values: list[str] | None) -> pd.DataFrame:
-    if values is None:
-        return table
-    values_in_table = sorted(table[column].unique())
-    missing = sorted(set(values) - set(values_in_table))
-    if missing:
-        raise InputError(
-            f"No captions with {column} {', '.join(map(repr, missing))}; found {values_in_table}."
-        )
-    return table[table[column].isin(values)]

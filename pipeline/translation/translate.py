@@ -11,7 +11,7 @@ import pandas as pd
 from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write
 from pipeline.datasets.captions import SENTENCE_COLUMNS, SPLITS
-from pipeline.datasets.select import select
+from pipeline.datasets.select import original_captions
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.translation.translation_status import EMPTY, FAULT, OK, SAME, SCRIPT, translation_status
 
@@ -72,7 +72,7 @@ def translate(
     if of_source.empty:
         languages = ", ".join(sorted(sentences["language"].unique()))
         raise InputError(f"There are no sentences in {translator.source!r} to translate; found {languages}.")
-    of_origin = select(of_source, [source_origin])
+    of_origin = original_captions(of_source, source_origin)
     of_origin = of_origin[of_origin["split"].isin(splits)]
     captions = list(of_origin["caption"])
     answers = translator.translate(captions)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.select import select
+from pipeline.datasets.select import original_captions
 from pipeline.datasets.split import limit_to_list
 from pipeline.datasets.table import caption_table, read_captions, read_sentences, write_captions
 
@@ -71,22 +71,19 @@ CHINESE = _table(
 
 
 @pytest.mark.parametrize(
-    ("origins", "source_languages", "rows"),
+    ("origin", "rows"),
     [
-        (None, None, [0, 1, 2, 3, 4, 5]),
-        (["human"], None, [0, 1, 3, 5]),  # French has only translations: they stay
-        (["human", "google"], None, [0, 1, 2, 3, 5]),
-        (["human"], ["en"], [4, 5]),
-        (None, [""], [0, 1, 3]),
+        ("human", [0, 1, 3, 5]),  # French has only translations: they stay
+        ("google", [2]),
     ],
 )
-def test_select(origins: list[str] | None, source_languages: list[str] | None, rows: list[int]) -> None:
-    assert list(select(CHINESE, origins, source_languages).index) == rows
+def test_translations_do_not_mix_with_independent_captions(origin: str, rows: list[int]) -> None:
+    assert list(original_captions(CHINESE, origin).index) == rows
 
 
-def test_select_names_the_existing_origins() -> None:
+def test_a_missing_origin_is_reported_with_the_existing_origins() -> None:
     with pytest.raises(InputError, match=r"origin 'baidu'; found .*google.*human"):
-        select(CHINESE, ["human", "baidu"])
+        original_captions(CHINESE, "baidu")
 
 
 def test_a_list_of_images_restricts_those_of_a_data_set(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.flickr8k import FLICKR8K as FOLDER
 from pipeline.datasets.flickr8k import flickr8k_split
 from pipeline.datasets.published import PublishedFiles
-from pipeline.datasets.select import select
+from pipeline.datasets.select import original_captions
 from pipeline.datasets.sources.flickr8kcn import JAPANESE, flickr8kcn_captions
 from pipeline.datasets.table import caption_table
 
@@ -82,7 +82,7 @@ def test_captions_of_the_official_lists(sources: Path) -> None:
 def test_translations_are_not_mistaken_for_chinese_captions(sources: Path) -> None:
     table = caption_table(flickr8kcn_captions(sources, "zh", split_of(sources)))
     assert len(table) == 50
-    chinese = select(table, ["human"])
+    chinese = original_captions(table, "human")
     assert len(chinese) == 15
     assert chinese["caption"].str.startswith("zhc").all()
 
