@@ -26,8 +26,8 @@ log = logging.getLogger("pipeline")
 
 OF_EACH = 3  # images that most languages get right, and as many others
 NEAREST = 4  # images shown for a sentence
-SIDE = 240  # pixels of a thumbnail's longer side
-QUALITY = 80  # quality of a thumbnail's JPEG
+SIDE = 192  # pixels of a thumbnail's longer side: two figures and the report stay below 1 MB
+QUALITY = 75  # quality of a thumbnail's JPEG
 
 Numbers = NDArray[np.int64]
 
