@@ -85,6 +85,9 @@ LONG = {
     "read": 'read-captions --settings \'{"source": "custom", "captions": "c.csv"}\' --split mine/split.csv '
     "--output out.csv --language",
     "translate-by": "translate --source en --target de --sentences SENTENCES --output out.csv "
+    '--cache c.sqlite --limits \'{"requests_per_second": 1000, "max_wait": 60, "max_pause": 0.1}\' '
+    '--settings \'{"url": "SERVICE"}\' --provider',
+    "translate-within-1s-by": "translate --source en --target de --sentences SENTENCES --output out.csv "
     '--cache c.sqlite --limits \'{"requests_per_second": 1000, "max_wait": 1, "max_pause": 0.1}\' '
     '--settings \'{"url": "SERVICE"}\' --provider',
     "evaluate": "evaluate --settings '{\"threads\": 1}' --features work/demo/shapes/features.h5 --words "
