@@ -29,13 +29,14 @@ from pipeline.translation.settings import Limits
 class Service(NamedTuple):
     """What is specific to one service.
 
-    `keys`: environment variables that deep-translator reads its keys from.
+    `keys`: environment variables of its keys, by deep-translator's argument. It reads them by itself, but
+    only when it is imported.
     `characters`: the longest text of a request. `url_bytes`: the longest text where it is part of the
     URL, percent-encoded.
     """
 
     translator: str
-    keys: tuple[str, ...]
+    keys: Mapping[str, str]
     characters: int
     url_bytes: int
 
@@ -43,12 +44,12 @@ class Service(NamedTuple):
 # Google refuses URLs above 16 KiB (1,800 Chinese characters passed, 1,900 did not: deep-translator's
 # issue 224). The others' texts go into the URL too, but for Microsoft's; 8,000 is what common servers take.
 SERVICES = {
-    "google": Service("GoogleTranslator", (), 4_999, 16_000),
-    "deepl": Service("DeeplTranslator", ("DEEPL_API_KEY",), 50_000, 8_000),
-    "libre": Service("LibreTranslator", ("LIBRE_API_KEY",), 5_000, 8_000),
-    "microsoft": Service("MicrosoftTranslator", ("MICROSOFT_API_KEY",), 50_000, 150_000),
-    "baidu": Service("BaiduTranslator", ("BAIDU_APPID", "BAIDU_APPKEY"), 6_000, 8_000),
-    "mymemory": Service("MyMemoryTranslator", (), 499, 8_000),
+    "google": Service("GoogleTranslator", {}, 4_999, 16_000),
+    "deepl": Service("DeeplTranslator", {"api_key": "DEEPL_API_KEY"}, 50_000, 8_000),
+    "libre": Service("LibreTranslator", {"api_key": "LIBRE_API_KEY"}, 5_000, 8_000),
+    "microsoft": Service("MicrosoftTranslator", {"api_key": "MICROSOFT_API_KEY"}, 50_000, 150_000),
+    "baidu": Service("BaiduTranslator", {"appid": "BAIDU_APPID", "appkey": "BAIDU_APPKEY"}, 6_000, 8_000),
+    "mymemory": Service("MyMemoryTranslator", {}, 499, 8_000),
 }
 
 _HTTPS = {"mymemory": "https://api.mymemory.translated.net/get"}  # deep-translator asks it over http
@@ -88,7 +89,7 @@ class ServiceClient:
         )
         self._name = service
         raise_together(self._mistakes(source, target, codes or {}), f"provider {service}: cannot start:")
-        self._keys = {name: os.environ[name] for name in self.service.keys}
+        self._keys = {name: os.environ[name] for name in self.service.keys.values()}
         self._codes = [code_at(service, code, codes or {}) for code in (source, target)]
         self._threads = threading.local()
         # Its own reads the languages from Microsoft, by a request that nobody counts.
@@ -154,7 +155,7 @@ class ServiceClient:
     def _mistakes(self, source: str, target: str, codes: Mapping[str, str]) -> Iterator[str]:
         yield from (
             f"{key} is not set; keys are read from environment variables"
-            for key in self.service.keys
+            for key in self.service.keys.values()
             if not os.environ.get(key)
         )
         if self.url and (mistake := address_mistake(self.url)):
@@ -167,7 +168,8 @@ class ServiceClient:
         """This thread's translator: deep-translator's keep the text of a request in themselves."""
         if not hasattr(self._threads, "translator"):
             # Its own lists of languages date from 2023, so they are not used.
-            translator = self._class(source="auto", target="auto")
+            keys = {argument: self._keys[name] for argument, name in self.service.keys.items()}
+            translator = self._class(source="auto", target="auto", **keys)
             translator._source, translator._target = self._codes
             if self.url:
                 # Only LibreTranslator has an argument for it; the attribute is there in all.
