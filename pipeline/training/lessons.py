@@ -155,7 +155,7 @@ def _steps_before_division(settings: LessonsSettings, steps: int) -> int | None:
     if passes and len(settings.languages) > 1:
         raise InputError(
             "lessons.divide_learning_rate_every counts passes, after which only models of one language "
-            "are validated; found {passes} with {', '.join(settings.languages)}; set it to null"
+            f"are validated; found {passes} with {', '.join(settings.languages)}; set it to null"
         )
     return passes and passes * steps
 
