@@ -96,8 +96,8 @@ def test_the_message_lists_every_provider_and_key() -> None:
     for service, described in SERVICES.items():
         line = re.search(rf"  - (?:\w+, )*{service}\b.*", said)
         assert line
-        assert set(described.keys) <= set(re.findall(r"[A-Z]+_[A-Z_]+", line[0])), service
-    keys = {key for described in SERVICES.values() for key in described.keys}
+        assert set(described.keys.values()) <= set(re.findall(r"[A-Z]+_[A-Z_]+", line[0])), service
+    keys = {key for described in SERVICES.values() for key in described.keys.values()}
     assert keys == set(re.findall(r"[A-Z]+_[A-Z_]+", said))
     assert len(said.splitlines()) < 10
     assert "dictionary: MUSE's dictionaries" in said
