@@ -86,7 +86,7 @@ class Stage(NamedTuple):
         torch: whether it imports PyTorch.
         gpu: whether it can use a GPU; it then has the option `--gpus`.
         idle_threads_sleep: whether PyTorch's idle threads on a CPU sleep. If other threads are busy, a
-        thread that spins takes time from the thread that it waits for.
+            thread that spins takes time from the thread that it waits for.
         parts: the modules that it imports by name for some arguments only (`pipeline.registry`), and rows of
             the table of languages.
         outside: modules that it imports, but whose changes do not rerun it.

@@ -19,7 +19,7 @@ class Copy:
 
     Args:
         original: the finished project, which nothing may change. folder: of the copy, which does not exist
-        yet.
+            yet.
         linked: entries that are links to the original's.
     """
 

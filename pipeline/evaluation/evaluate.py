@@ -56,9 +56,9 @@ def evaluate(
         features: image features.
         words: one vocabulary per language of the model.
         sentences: sentence tables with the data set's own captions in the model's languages and in the
-        languages that queries are translated from.
+            languages that queries are translated from.
         settings: JSON: `threads`, and the settings of the stages before the training. All others are in the
-        model file.
+            model file.
         output: JSON to write. `test` has by language the recalls, those of a random ranking (`chance`), and
             how many `images` and `sentences` are ranked. `ranks` and `ranks_sha256` name the file of ranks in
             the same folder and its digest. `query_translations` counts translated queries by pair of

@@ -24,7 +24,7 @@ from pipeline.report.settings import RetrievedSettings
 
 log = logging.getLogger("pipeline")
 
-OF_EACH = 3  # images that most languages get right, and as many others
+OF_EACH = 3  # images that most languages rank first, and as many other images
 NEAREST = 4  # images shown for a sentence
 SIDE = 192  # pixels of a thumbnail's longer side: two figures and the report stay below 1 MB
 QUALITY = 75  # quality of a thumbnail's JPEG

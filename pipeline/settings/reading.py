@@ -33,7 +33,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Configuration:
 
     Args:
         user: what the user gives; at least `scale`. Snakemake's --config passes numbers as texts, and YAML
-        reads 1e-4 as a text: a text is converted where a number belongs, and nowhere else.
+            reads 1e-4 as a text: a text is converted where a number belongs, and nowhere else.
         folder: the folder config/.
     """
     scale = user.get("scale")

@@ -123,11 +123,8 @@ class _Judge:
         lines, elsewhere, never = [], [], []
         for comparison in [*comparisons(claim), *claim.get("counts", [])]:
             of_recalls = isinstance(comparison, Comparison)
-            if (
-                reason := self._why_meaningless(comparison)
-                if of_recalls
-                else self._why_count_is_meaningless(comparison)
-            ):
+            why_meaningless = self._why_meaningless if of_recalls else self._why_count_is_meaningless
+            if reason := why_meaningless(comparison):
                 elsewhere.append(reason)
                 continue
             try:
@@ -153,8 +150,7 @@ class _Judge:
         if reason := self._why_not_human(comparison, sides):
             return reason
         if comparison.of_size and not self._of_papers_data(comparison.dataset):
-            return "how close two numbers are is a claim about size, and sizes are compared only on the "
-            "paper's data"
+            return "closeness is a claim about size, and sizes are compared only on the paper's data"
         return ""
 
     def _of_papers_data(self, dataset: str) -> bool:

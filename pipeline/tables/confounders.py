@@ -18,7 +18,7 @@ def confounders(evaluations: Evaluations, sides: Sequence[Iterable[Key]]) -> dic
     Args:
         evaluations: of every seed of the models.
         sides: keys of the models of each side of a comparison. A side has several if a gain is compared with
-        a gain; differences within a side are named too.
+            a gain; differences within a side are named too.
     """
     of_sides = [[evaluations.sampling(key) for key in side] for side in sides]
     return {

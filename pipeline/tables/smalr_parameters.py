@@ -71,7 +71,7 @@ def comparison_lines(
 
     Args:
         words: number of words of each language, without padding. characters: number of characters that words
-        are spelled in.
+            are spelled in.
     """
     languages, model = list(words), settings.model
     ten = count(ModelSettings(languages=languages, model=model, classifier=ClassifierWeight()), words)

@@ -30,7 +30,7 @@ class Vocabulary:
         vectors: (V + 1, dimension) float32; row 0 is zeros.
         unit: what an entry is, a `word` of the tokens or a whole `caption`.
         english: (M,) rows of the English words that replace the last M words, which have no vectors
-        (`reduce.py`); None if every word has a vector.
+            (`reduce.py`); None if every word has a vector.
     """
 
     language: str

@@ -1,6 +1,12 @@
 """Every command explains itself and each of its options."""
 
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+from project import ROOT
 
 from pipeline.cli import NOT_OPTIONS, explanations, parameters
 from pipeline.stages import STAGES, Stage
@@ -31,3 +37,26 @@ def test_a_text_loses_its_full_stop_and_keeps_an_ellipsis() -> None:
     assert explanations(docstring.replace("\n    ", "\n")) == expected | dict.fromkeys(
         ["first", "second"], "JSON: tokens, seed, ..."
     )
+
+
+CODE = [path for folder in ("pipeline", "search", "workflow") for path in (ROOT / folder).rglob("*.py")]
+
+
+@pytest.mark.parametrize("path", CODE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_text_over_several_lines_is_whole(path: Path) -> None:
+    """A line of `Args:` that lost its indent ends the help; a string on its own line is not part of any."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    blocks = [node for node in ast.walk(tree) if isinstance(getattr(node, "body", None), list)]
+    assert [line for node in blocks for line in _lost_lines(node)] == []
+
+
+def _lost_lines(node: ast.AST) -> Iterator[str]:
+    documented = isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+    docstring = (ast.get_docstring(node) if documented else None) or ""  # type: ignore[arg-type]
+    for section in re.findall(r"^(?:Args|Attributes):\n((?:    .*\n?|\n)+)", docstring, re.M):
+        yield from re.findall(r"^    (?! |[`\w.]+(?:, [`\w.]+)*: ).*", section, re.M)
+    for statement in node.body[bool(docstring) :]:  # type: ignore[attr-defined]
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, (ast.Constant, ast.JoinedStr)):
+            text = ast.unparse(statement)
+            if text != "...":
+                yield text

@@ -118,7 +118,7 @@ def _rows(
 
     Args:
         image_of: number of an image -> its id. whole: whether these are all images, so that any other number
-        is a mistake.
+            is a mistake.
     """
     if language != "zh":
         for name, content in _contents(files, language):
