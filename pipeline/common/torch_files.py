@@ -9,17 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from huggingface_hub.errors import StrictDataclassError
-from safetensors import SafetensorError
 
 from pipeline.common.errors import InputError, disk_message
 from pipeline.common.files import atomic_write, verify_digest
 
-# Errors that the transformers library raises for missing, damaged or unexpected files of a model.
-UNLOADABLE = (
-    OSError, ValueError, LookupError, ImportError, RuntimeError, AttributeError, TypeError, SafetensorError,
-    StrictDataclassError,
-)  # fmt: skip
 _ERRORS_OF_DAMAGE = (
     RuntimeError,
     pickle.UnpicklingError,
@@ -80,8 +73,3 @@ def short_reason(error: BaseException) -> str:
         return "it contains objects other than numbers and texts"
     first = str(error).strip().partition("\n")[0].rstrip(".")
     return first[:200] or type(error).__name__
-
-
-def reason_of(error: BaseException) -> str:
-    """The first line of a library's error; its type if it says nothing."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]

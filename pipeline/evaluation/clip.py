@@ -24,8 +24,9 @@ from pipeline.common.array_files import load_arrays, save_arrays
 from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import atomic_write, sha256
 from pipeline.common.inputs import check_paths
+from pipeline.common.pretrained import UNLOADABLE
 from pipeline.common.progress import Progress
-from pipeline.common.torch_files import UNLOADABLE, reason_of, weights_digest
+from pipeline.common.torch_files import short_reason, weights_digest
 from pipeline.evaluation.gallery import gallery_of
 from pipeline.evaluation.inputs import original_sentences
 from pipeline.evaluation.ranks import both_ranks
@@ -115,7 +116,7 @@ def _load(model: str) -> tuple[Any, Any]:
             raise
         raise InputError(
             f"{model}: neither a folder of a whole model with its processor nor a name on the hub that "
-            f"can be fetched ({reason_of(error)})."
+            f"can be fetched ({short_reason(error)})."
         ) from None
 
 

@@ -11,7 +11,8 @@ import torch
 from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import sha256
 from pipeline.common.inputs import check_paths
-from pipeline.common.torch_files import UNLOADABLE, reason_of
+from pipeline.common.pretrained import UNLOADABLE
+from pipeline.common.torch_files import short_reason
 from pipeline.translation.cache import Model
 from pipeline.translation.cached_translator import StoreAnswers
 from pipeline.translation.settings import MarianProvider
@@ -58,7 +59,7 @@ class MarianEngine:
             if disk_message(error):
                 raise
             raise InputError(
-                f"{folder}: not a whole Marian model ({reason_of(error)}). Fetch or copy it again."
+                f"{folder}: not a whole Marian model ({short_reason(error)}). Fetch or copy it again."
             ) from None
         self._network.eval().to(self.device)
         self._max_tokens = min(_MAX_TOKENS, self._network.config.max_position_embeddings)

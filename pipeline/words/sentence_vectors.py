@@ -19,9 +19,10 @@ from transformers import AutoTokenizer, BertModel, PreTrainedModel, PreTrainedTo
 from pipeline.common.array_files import load_arrays, save_arrays
 from pipeline.common.errors import InputError, disk_message
 from pipeline.common.inputs import check_paths
+from pipeline.common.pretrained import UNLOADABLE
 from pipeline.common.progress import Progress
 from pipeline.common.published_weights import COMMITS
-from pipeline.common.torch_files import UNLOADABLE, reason_of, weights_digest
+from pipeline.common.torch_files import short_reason, weights_digest
 from pipeline.datasets.table import read_sentences
 from pipeline.words.settings import SentenceVectorSettings
 from pipeline.words.vocabulary import PADDING, Vocabulary, write_vocabulary
@@ -87,7 +88,7 @@ def load_bert(model: str, layer: int) -> tuple[PreTrainedTokenizerBase, PreTrain
             raise
         raise InputError(
             f"bert.model: {model!r} is neither a folder with a BERT nor a name on the Hugging Face hub that "
-            f"can be fetched ({reason_of(error)}). Give the folder of a downloaded model."
+            f"can be fetched ({short_reason(error)}). Give the folder of a downloaded model."
         ) from None
     layers = encoder.config.num_hidden_layers
     if not -layers <= layer <= -1:
