@@ -5,8 +5,8 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
-import deep_translator
 import pytest
 
 from pipeline.common.errors import InputError
@@ -27,11 +27,13 @@ class Answering:
 
     def __init__(self) -> None:
         self.status, self.body, self.headers, self.asked = 200, {}, {}, 0  # type: ignore[var-annotated]
+        self.path = ""  # of the latest request
         answering = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 answering.asked += 1
+                answering.path = self.path
                 body = json.dumps(answering.body).encode()
                 self.send_response(answering.status)
                 headers = {"Content-Length": str(len(body)), **answering.headers}
@@ -62,11 +64,7 @@ def service() -> Iterator[Answering]:
 
 @pytest.fixture(autouse=True)
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set a key as if deep-translator, which reads keys when it is imported, had found it."""
     monkeypatch.setenv("LIBRE_API_KEY", "s3cret")
-    source, target, _, *others = deep_translator.LibreTranslator.__init__.__defaults__
-    defaults = (source, target, "s3cret", *others)
-    monkeypatch.setattr(deep_translator.LibreTranslator.__init__, "__defaults__", defaults)
 
 
 def translate(provider: str, url: str, folder: Path) -> list[str]:
@@ -77,6 +75,13 @@ def translate(provider: str, url: str, folder: Path) -> list[str]:
 
 def stored_rows(folder: Path) -> list[tuple[str, ...]]:
     return list(Cache(folder / "c.sqlite").rows())
+
+
+def test_the_key_of_the_environment_is_sent(service: Answering, tmp_path: Path) -> None:
+    """deep-translator was imported before the key was set."""
+    service.body = {"translatedText": "Ein Hund."}
+    assert translate("libre", service.url, tmp_path) == ["Ein Hund."]
+    assert parse_qs(urlsplit(service.path).query)["api_key"] == ["s3cret"]
 
 
 def test_a_null_is_not_a_translation(service: Answering, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import deep_translator
 import pytest
 from dripping import DRIPPING, Respond, answering, whole
 
@@ -39,11 +38,7 @@ def libre(answer: Callable[[str], str]) -> Respond:
 
 @pytest.fixture(autouse=True)
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set a key as if deep-translator, which reads keys when it is imported, had found it."""
     monkeypatch.setenv("LIBRE_API_KEY", KEY)
-    source, target, _, *others = deep_translator.LibreTranslator.__init__.__defaults__
-    defaults = (source, target, KEY, *others)
-    monkeypatch.setattr(deep_translator.LibreTranslator.__init__, "__defaults__", defaults)
 
 
 def translate(url: str, folder: Path, *captions: str, provider: str = "libre", **limits: Any) -> list[str]:
