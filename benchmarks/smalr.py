@@ -4,14 +4,17 @@
 
 `step`: in every round one after the other, a step of `pipeline.training` and one of the plain loop
 (benchmarks/plain_training.py) on the same batch, ten languages, captions as long as Multi30K's; seconds are
-processor time. `memory`: peak of a process that takes two steps of the pretraining with 200,000 words and
-40,000 entries. `assignment`: time to assign all these words, and that of its products alone.
+processor time, and wall time on a GPU. `memory`: peak of a process that takes two steps of the pretraining
+with 200,000 words and 40,000 entries. `assignment`: time to assign all these words, and that of its products
+alone. Only the step uses a GPU.
 """
 
 import argparse
+import functools
 import multiprocessing
 import statistics
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +22,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.plain_training import PaddedBatch, plain_objective
-from benchmarks.training import HALFWAY, LONGEST, MULTI30K, _peak_resident, median_ratio
+from benchmarks.training import HALFWAY, LONGEST, MULTI30K, _peak_resident, cost_of, median_ratio
 from pipeline.common.memory import keep_freed_memory
 from pipeline.images.settings import FeatureSettings
 from pipeline.models.assignment import Assignment
@@ -43,6 +46,7 @@ from pipeline.training.assign import assignment_terms
 from pipeline.training.batches import Batch, Sampler
 from pipeline.training.driver import adam
 from pipeline.training.objective import training_terms
+from pipeline.training.precision import set_precision
 from pipeline.training.settings import (
     AssignSettings,
     DataSettings,
@@ -65,8 +69,14 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=450, help="in a batch")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--precision", choices=["float32", "tf32"], default="float32", help="tf32: on a GPU")
+    parser.add_argument(
+        "--device", default="cuda" if torch.cuda.is_available() else "cpu", help="of the step only"
+    )
     arguments = parser.parse_args()
+    arguments.device = torch.device(arguments.device)
     torch.set_num_threads(arguments.threads)
+    set_precision(arguments.precision, arguments.device)
     for name in arguments.part:
         parts[name](arguments)
 
@@ -149,31 +159,40 @@ def smalr(settings: TrainSettings) -> WordModel:
 
 def step(arguments: argparse.Namespace) -> None:
     """Seconds of a step, of either loop."""
-    settings, corpus = settings_of(arguments.images), captions(arguments.images)
-    model = smalr(settings)
+    device = arguments.device
+    settings = settings_of(arguments.images)
+    cpu = captions(arguments.images)
+    corpus, model = cpu.to(device), smalr(settings).to(device)
     optimizer = adam(model.parameters(), 1e-3)
     sampler = Sampler(corpus, [np.arange(len(corpus.images))], settings.training, 0)
     seconds: dict[str, list[float]] = {"fast": [], "plain": []}
     for number in range(arguments.rounds + 1):
         rows = next(sampler.epoch(number))
-        batch = plain_batch(corpus, rows)
-        for name in seconds:
+        batch = plain_batch(cpu, rows)
+
+        def fast(rows: Batch = rows) -> Tensor:
+            terms = training_terms(model, corpus, rows, settings, HALFWAY)
+            return torch.stack(list(terms.values())).sum()
+
+        def plain(batch: PaddedBatch = batch) -> Tensor:
+            return plain_objective(model, batch.to(device), settings.model_dump(), HALFWAY.progress)[1]
+
+        for loss in (fast, plain):
             torch.manual_seed(number)
-            keep_freed_memory(name == "fast")
-            start = time.process_time()
-            if name == "fast":
-                terms = training_terms(model, corpus, rows, settings, HALFWAY)
-                loss = torch.stack(list(terms.values())).sum()
-            else:
-                _, loss = plain_objective(model, batch, settings.model_dump(), HALFWAY.progress)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+            keep_freed_memory(loss is fast)
+            cost, _ = cost_of(functools.partial(take_step, loss, optimizer), device)
             if number:  # the first warms up
-                seconds[name].append(time.process_time() - start)
-    fast, plain = (statistics.median(of) for of in seconds.values())
-    print(f"step, {arguments.images} images, {len(TEN)} languages: fast {fast:.1f} s, plain {plain:.1f} s; "
+                seconds[loss.__name__].append(cost)
+    ours, theirs = (statistics.median(of) for of in seconds.values())
+    print(f"step, {arguments.images} images, {len(TEN)} languages: fast {ours:.3f} s, plain {theirs:.3f} s; "
           f"plain over fast {median_ratio(seconds['plain'], seconds['fast'])}", flush=True)  # fmt: skip
+
+
+def take_step(loss: Callable[[], Tensor], optimizer: torch.optim.Optimizer) -> None:
+    """Take a step of the optimiser."""
+    optimizer.zero_grad()
+    loss().backward()
+    optimizer.step()
 
 
 def plain_batch(corpus: Corpus, batch: Batch) -> PaddedBatch:

@@ -30,6 +30,8 @@ from unittest.mock import patch
 import numpy as np
 import torch
 from torch import Tensor
+from torch._C._autograd import DeviceType
+from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.launches import META, count_step
 from benchmarks.plain_training import plain_loader, plain_step
@@ -236,6 +238,10 @@ def measure(name: str, arguments: argparse.Namespace) -> None:
               f"plain {median_ratio(seconds['plain'], floors)}")  # fmt: skip
     forward, backward = launches(name, arguments)
     print(f"  on a GPU: {forward} launches forward, {backward} backward")
+    if arguments.device.type == "cuda":
+        for key, work in timed.items():
+            kernels, busy = gpu_work(work)
+            print(f"  {key}: {kernels:,.0f} kernels a step keep the GPU busy for {1000 * busy:.1f} ms")
     for part, share in shares(steps).items():
         print(f"  {100 * share:5.1f}%  {part}")
     for key in timed if arguments.memory else ():
@@ -250,6 +256,15 @@ def launches(name: str, arguments: argparse.Namespace) -> tuple[int, int]:
         lambda: training_terms(steps.model, steps.corpus, drawn, steps.settings, HALFWAY), steps.model
     )
     return forward.total, backward.total
+
+
+def gpu_work(step: Callable[[], None], steps: int = 5) -> tuple[float, float]:
+    """Kernels and copies of a step on the GPU, and the seconds that they take in all."""
+    with profile(activities=[ProfilerActivity.CUDA]) as recorded:
+        repeat(step, steps)
+        torch.cuda.synchronize()
+    events = [event for event in recorded.events() or [] if event.device_type == DeviceType.CUDA]
+    return len(events) / steps, sum(event.device_time for event in events) / 1e6 / steps
 
 
 def median_ratio(over: list[float], under: list[float]) -> str:
