@@ -110,12 +110,13 @@ def plain_objective(
     weights: Weights = dict(model.named_parameters())
     initial = {language: model.universal[language].initial for language in model.languages}
     images, embedded = model.embed_images(batch.features), embed(model, batch.ids, batch.lengths)
-    with batch.features.device:  # the reading makes its index tensors on the default device
-        if not settings.get("masking"):
+    if not settings.get("masking"):
+        with batch.features.device:  # the reading makes its index tensors on the default device
             return embedded_objective(weights, initial, embedded, images, batch.slots, settings, done)
-        masked = embed(
-            model, masked_ids(model, batch.ids, settings["masking"]["mask_probability"]), batch.lengths
-        )
+    masked = embed(
+        model, masked_ids(model, batch.ids, settings["masking"]["mask_probability"]), batch.lengths
+    )
+    with batch.features.device:
         return masking_objective(weights, initial, embedded, masked, images, batch.slots, settings, done)
 
 

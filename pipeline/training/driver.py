@@ -69,7 +69,8 @@ def _device(seed: int, resources: Resources, precision: str) -> torch.device:
         torch.use_deterministic_algorithms(True)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     set_precision(precision, device)
-    log.info("trains on %s", torch.cuda.get_device_name() if device.type == "cuda" else "the CPU")
+    name = torch.cuda.get_device_name() if device.type == "cuda" else "the CPU"
+    log.info("trains on %s, PyTorch %s", name, torch.__version__)  # read by workflow/published.py
     return device
 
 
