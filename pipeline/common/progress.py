@@ -34,7 +34,8 @@ class Progress:
 
     def _line(self, now: float) -> str:
         rate = (self.done - self.initial) / max(now - self.started, 1e-9)
-        left = duration((self.total - self.done) / rate if rate else float("inf"))
+        to_do = self.total - self.done
+        left = duration(to_do / rate if rate else float("inf") if to_do else 0.0)
         share = 100 * self.done / max(self.total, 1)
         return f"{self.what} {self.done:,}/{self.total:,} ({share:.0f}%), {rate:,.1f}/s, {left} left"
 
