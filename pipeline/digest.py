@@ -147,8 +147,10 @@ class _Reader:
         else:
             message = message or _is_message(node)
             for field, value in ast.iter_fields(node):
-                self.words.append(field)
-                self.read(value, message)
+                # Python 3.12 and later have the field where 3.11 does not, and an upgrade reruns nothing.
+                if value or field != "type_params":
+                    self.words.append(field)
+                    self.read(value, message)
 
 
 def _is_docstring(body: list[object]) -> bool:

@@ -1,5 +1,6 @@
 """A stage's digest changes with code that it runs, and with nothing else."""
 
+import ast
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -232,3 +233,14 @@ def test_an_edit_of_a_languages_row_concerns_stages_that_read_it(monkeypatch: py
     assert changed_stages(every) == {"write-report", "draw-retrieved"}  # pages name all languages
     monkeypatch.undo()
     assert tokenizer_digests() == before
+
+
+def test_a_later_python_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.12 gave functions and classes a list of type parameters, which is usually empty."""
+    text = "class A:\n    def size(self) -> int:\n        return 1\n"
+    earlier = code.code_of_text.__wrapped__(text)
+    for node in (ast.FunctionDef, ast.ClassDef):
+        if "type_params" not in node._fields:
+            monkeypatch.setattr(node, "_fields", (*node._fields, "type_params"))
+            monkeypatch.setattr(node, "type_params", [], raising=False)
+    assert code.code_of_text.__wrapped__(text) == earlier
