@@ -40,7 +40,7 @@ KEPT = ("*.csv", "comparison/**/*.csv", "lessons/*.csv", "smalr/*.csv", "compare
 BLOCK = re.compile(
     r"^<!-- (recalls|differences|gain|verdicts|claims|hours) (.*?) -->\n.*?^<!-- end -->", re.M | re.S
 )
-STAGES = ("pretrain", "train", "evaluate", "extract", "assign", "translate", "word-vectors", "other")
+STAGES = ("vectors", "pretrain", "train", "evaluate", "extract", "assign", "translate", "other")
 
 
 def copy_run(name: str, scale: str, command: str, checkout: Path = Path()) -> None:
@@ -76,6 +76,7 @@ def copy_run(name: str, scale: str, command: str, checkout: Path = Path()) -> No
         "date": f"{max(times):%Y-%m-%d}",
         "machine": f"{os.cpu_count()} cores of {_processor()}, {platform.system()}",
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        "trained_on": jobs["device"].value_counts().sort_index().to_dict(),
         "seeds": sorted(int(seed) for seed in set(jobs["seed"].dropna())),
         "hours_of_cpu": round(jobs["cpu_seconds"].sum() / 3600, 2),
     }
@@ -83,7 +84,10 @@ def copy_run(name: str, scale: str, command: str, checkout: Path = Path()) -> No
 
 
 def job_times(logs: Path) -> pd.DataFrame:
-    """CPU seconds of each job of a run, from the benchmark files of its rules."""
+    """CPU seconds of each job of a run, from the benchmark files of its rules.
+
+    Column `device`: what a training ran on, from its log; the jobs may have run on several machines.
+    """
     rows = []
     for path in sorted(logs.glob("**/*.tsv")):
         seconds = pd.read_csv(path, sep="\t")["cpu_time"]
@@ -97,9 +101,17 @@ def job_times(logs: Path) -> pd.DataFrame:
                 "experiment": model and model[1],
                 "seed": model and model[2],
                 "cpu_seconds": float(seconds.sum()),
+                "device": _device(path.with_suffix(".log")),
             }
         )
-    return pd.DataFrame(rows, columns=["job", "stage", "experiment", "seed", "cpu_seconds"])
+    return pd.DataFrame(rows, columns=["job", "stage", "experiment", "seed", "cpu_seconds", "device"])
+
+
+def _device(log: Path) -> str | None:
+    """What a training's log says that it trains on; None for other jobs."""
+    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    found = re.findall(r"trains on (.+)$", text, re.M)
+    return str(found[-1]) if found else None
 
 
 def _stage(job: str) -> str:

@@ -127,7 +127,8 @@ def test_every_opened_table_of_a_page_ends() -> None:
 def test_a_published_run_records_what_made_it_and_is_small() -> None:
     for path in (ROOT / published.FOLDER).glob("*/run.json"):
         run = json.loads(path.read_text(encoding="utf-8"))
-        assert set(run) == {"command", "commit", "date", "machine", "versions", "seeds", "hours_of_cpu"}
+        expected = {"command", "commit", "date", "machine", "versions", "trained_on", "seeds", "hours_of_cpu"}
+        assert set(run) == expected
         files = [file for file in path.parent.rglob("*") if file.is_file()]
         assert {file.suffix for file in files} <= {".csv", ".json", ".md"}
         assert sum(file.stat().st_size for file in files) < 2**20
@@ -150,6 +151,7 @@ def finished_run(tmp_path: Path) -> Path:
     (logs / "mule-full-0-train.tsv").parent.mkdir(parents=True)
     for name, seconds in {"mule-full-0-train": 90, "mule-full-0-evaluate-original": 6, "split": 3}.items():
         (logs / f"{name}.tsv").write_text(f"s\tcpu_time\n1.0\t{seconds}\n")
+    (logs / "mule-full-0-train.log").write_text("12:00:01 trains on the CPU, PyTorch 2.15.0\nsteps 1/1\n")
     (folder / "results" / "demo" / "comparison").mkdir(parents=True)
     (folder / "results" / "demo" / "table2.csv").write_text("method\nEmbN\n")
     (folder / "results" / "demo" / "comparison" / "table2.csv").write_text(COMPARISON)
@@ -173,6 +175,7 @@ def test_a_run_is_copied_with_its_commit_and_times(
     assert run["command"] == "snakemake results/table2.csv"
     assert re.fullmatch("[0-9a-f]{7,}", run["commit"])
     assert run["seeds"] == [0]
+    assert run["trained_on"] == {"the CPU, PyTorch 2.15.0": 1}
     assert run["hours_of_cpu"] == round(99 / 3600, 2)
     assert published.hours(tmp_path / published.FOLDER, "small")[2:] == [
         "| table2 | 0.03 |",
