@@ -47,7 +47,6 @@ _JUDGED_BY: dict[str, Any] = {
 _CLAIM: dict[str, Any] = {
     **dict.fromkeys(("id", "tables", "claim"), Required[str]),
     "needs": Literal["all", "nearly all", "most", "some"],
-    "significant": bool,
     "left_out": list[str],
     **_JUDGED_BY,
 }

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from evaluations import ROOT, write_printed_evaluations
@@ -69,10 +70,7 @@ def test_a_claim_makes_as_many_comparisons_as_its_text() -> None:
 
 
 def test_the_required_difference_follows_the_words_of_the_text() -> None:
-    """`clearly`, `substantially`: significant. No difference is one point, in four languages two: decided."""
-    strict = {name: claim["claim"] for name, claim in of_text().items() if claim.get("significant")}
-    assert set(strict) == {"L10", "L11"}
-    assert "clearly better" in strict["L10"] and "substantially" in strict["L11"]
+    """No difference is one point, in four languages two: decided."""
     assert {name: claim["needs"] for name, claim in of_text().items() if "needs" in claim} == {"L09": "most"}
     sizes = {
         (name, key): size
@@ -88,9 +86,7 @@ def test_the_required_difference_follows_the_words_of_the_text() -> None:
     texts = of_text()
     for claim in read_claims(CLAIMS):
         same = texts[claim["id"].removesuffix("-as-code")]
-        assert [claim.get(key) for key in ("significant", "needs")] == [
-            same.get(key) for key in ("significant", "needs")
-        ], claim["id"]
+        assert claim.get("needs") == same.get("needs"), claim["id"]
 
 
 def test_the_paper_gains_shown_are_those_of_the_text() -> None:
@@ -119,7 +115,10 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
         folder = tmp_path_factory.mktemp("judged")
         names = [f"lessons/table{number}" for number in tables]
         paths = write_printed_evaluations(folder, names, RECALLS)
-        judge_claims(of, [CLAIMS], folder / "claims.csv", folder / "comparison.csv", paths)
+        with pytest.MonkeyPatch.context() as patch:
+            # Printed numbers have no images: the signs of the differences decide.
+            patch.setattr("pipeline.tables.claims.LEVEL", np.inf)
+            judge_claims(of, [CLAIMS], folder / "claims.csv", folder / "comparison.csv", paths)
         found = pd.read_csv(folder / "claims.csv", index_col="id", dtype={"tables": str})
         parts.append(found[[tables[-1] in name or name[-1] in tables for name in found["tables"]]])
     return pd.concat(parts)

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -79,7 +80,7 @@ def test_a_mean_over_languages_and_a_gain_against_a_gain_are_of_the_named_rows(t
         {"greater": "smalr/average@en - smalr@en", "than": "smalr/average@de - smalr@de", "in": "multi30k"},
     )
     found = judge(tmp_path, of_smalr(tmp_path, OWN, AVERAGE, LEARNED), settings(), claim).loc["X"]
-    assert (found["verdict"], found["comparisons"]) == ("holds", 3)
+    assert (found["as_claimed"], found["comparisons"]) == (3, 3)
     lines = pd.read_csv(tmp_path / "comparison.csv")
     assert lines["difference"].tolist() == pytest.approx([1.75, 4.5, 5])
     assert lines["measured_greater"].tolist() == pytest.approx([41.25, 39.5, 10])
@@ -226,9 +227,6 @@ def experiment_of(text: str) -> str:
 
 def test_the_required_difference_follows_the_words_of_the_text() -> None:
     claims = read_claims(CLAIMS)
-    assert {claim["id"] for claim in claims if claim.get("significant")} == {
-        "S25"
-    }  # "significantly outperform"
     needs = {claim["id"]: claim["needs"] for claim in claims if "needs" in claim}
     assert needs == {"S18": "nearly all", "S30": "some"}  # "simple baselines such as dictionary mapping"
     sized = {
@@ -245,7 +243,10 @@ def by_paper(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, pd
     """Claims and their comparisons on the paper's own numbers."""
     folder = tmp_path_factory.mktemp("paper")
     paths = write_printed_evaluations(folder, ["smalr/table1", "smalr/table2"], ["mR"])
-    claims = judge(folder, paths, settings("paper"))
+    with pytest.MonkeyPatch.context() as patch:
+        # Printed numbers have no images: the signs of the differences decide.
+        patch.setattr("pipeline.tables.claims.LEVEL", np.inf)
+        claims = judge(folder, paths, settings("paper"))
     return claims, pd.read_csv(folder / "comparison.csv")
 
 
