@@ -1,6 +1,6 @@
 """Benchmarks, each run as `python -m benchmarks.NAME` at the repository's root.
 
-Those that compare with a plain loop use the plain reading of the papers in tests/reference.
+Benchmarks against a plain loop use the plain reading of the papers in tests/reference.
 """
 
 import sys

@@ -4,7 +4,7 @@
 
 The files are generated: 616,767 English captions of 123,287 images, 131,740 Japanese ones of 26,500, 22,218
 Chinese ones of 20,341 and 5,000 translations, about as long as the published ones. The reference is the time
-that Python's json takes to parse the English files alone.
+that Python's json takes to parse only the English files.
 """
 
 import argparse
@@ -32,7 +32,7 @@ SIGNS = {
     "ja": "のにがいるたを人男性女犬猫乗てって上道白い赤一台電車でしますテーブル",
     "zh": "一个男人女子狗猫在的上站着骑红色小火车街道厨房桌子和两只",
 }
-LENGTH = {"ja": 23, "zh": 17}  # signs a caption
+LENGTH = {"ja": 23, "zh": 17}  # characters per caption
 
 
 def main() -> None:
@@ -114,7 +114,7 @@ def sentence(seed: int) -> str:
 
 
 def signs(language: str, seed: int) -> str:
-    """A caption of Japanese or Chinese signs."""
+    """A caption of Japanese or Chinese characters."""
     generator = np.random.default_rng(seed)
     return "".join(generator.choice(list(SIGNS[language]), LENGTH[language]))
 

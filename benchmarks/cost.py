@@ -88,7 +88,7 @@ def trainings(settings: Configuration, table: str) -> dict[tuple[str, str], floa
 
 
 def training_flops(settings: Configuration, dataset: str, name: str) -> float:
-    """Operations of one training: steps x those of a step, forward and twice as many backward."""
+    """Operations of one training: steps x operations of a step, forward and twice as many backward."""
     experiment = settings.experiments_on(dataset)[name]
     own = settings.blocks_of(name, experiment)
     training, captions = own.training, sentences(dataset, experiment)

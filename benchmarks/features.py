@@ -2,8 +2,8 @@
 
     python -m benchmarks.features [--backbone resnet50] [--resize 256] [--crop 224] [--images 16] [--repeat 3]
 
-Timed, one after the other in every round: the network alone on ready tensors of the same shape, the whole
-extraction from files to a finished store, decoding and resizing alone, writing alone, a plain script of
+Timed, one after the other in every round: only the network on ready tensors of the same shape, the whole
+extraction from files to a finished store, only decoding and resizing, only writing, a plain script of
 torchvision's DataLoader and TenCrop at PyTorch's own settings, the same in bfloat16 where extraction is, and
 with --dense the approximate dense evaluation, whose cosine to the exact features is printed. With --busy N, N
 processes that only count run beside it. Weights are random unless --weights names some.
@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--photographs", type=Path, help="folder of JPEGs; default: 500x375, made here")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--repeat", type=int, default=3, help="rounds; 0: no timing, only the cosine")
-    parser.add_argument("--busy", type=int, default=0, help="processes beside it that only count")
+    parser.add_argument("--busy", type=int, default=0, help="processes that only count meanwhile")
     parser.add_argument("--without-plain", action="store_true", help="leave the slow plain scripts out")
     parser.add_argument("--dense", action="store_true", help="time the approximate dense evaluation, too")
     arguments = parser.parse_args()
@@ -113,7 +113,7 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
 
 
 def report(timed: dict[str, Callable[[], None]], repeat: int, images: int, on_cpu: bool) -> None:
-    """Print images/s, and the ratio to the bare forward, each the median over the rounds."""
+    """Print images/s and their ratio to the bare forward pass, both as medians over the rounds."""
     wall: dict[str, list[float]] = {name: [] for name in timed}
     processor: dict[str, list[float]] = {name: [] for name in timed}
     for work in timed.values():
@@ -234,9 +234,9 @@ def plain(
     room = shutil.disk_usage("/dev/shm").free if Path("/dev/shm").exists() else sys.maxsize
     workers = min(
         arguments.workers, max(1, room // (3 * arguments.batch_size * image))
-    )  # each has two and one
+    )  # each holds up to three batches
     if workers < arguments.workers:
-        print(f"plain script: {workers} workers, for more shared memory is too small", flush=True)
+        print(f"plain script: {workers} workers, because shared memory is too small for more", flush=True)
 
     @torch.inference_mode()
     def script() -> None:

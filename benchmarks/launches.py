@@ -21,7 +21,7 @@ META = torch.device("meta")
 
 
 class Launches(TorchDispatchMode):
-    """Counts by name the operators that reach a device and whose result is no view, while it is active."""
+    """Counts by name the operators that reach a device and whose result is not a view, while it is active."""
 
     def __init__(self, device: str = "meta"):
         super().__init__()  # type: ignore[no-untyped-call]
@@ -53,7 +53,7 @@ def _only_views(operator: Any) -> bool:
 
 
 def count_step(terms: Callable[[], dict[str, Tensor]], model: nn.Module) -> tuple[Launches, Launches]:
-    """The operators of a step's losses, and those of their gradients; the model is on the meta device.
+    """The operators of a step's losses and of their gradients; the model is on the meta device.
 
     Args:
         terms: the terms of the loss, by name.

@@ -1,9 +1,9 @@
-"""What the jobs of a finished run took, beside what their rules declare, as a table in Markdown.
+"""What the jobs of a finished run took, next to what their rules declare, as a table in Markdown.
 
     python benchmarks/resources.py [work/logs/demo]
 
 A rule's jobs are found by its `benchmark:` file; rules that take each other's place share theirs, and so have
-the same row. On a busy machine a job takes longer than its work, so the processor's time stands beside.
+the same row. On a busy machine a job takes longer than its work, so the processor's time is shown too.
 """
 
 import re

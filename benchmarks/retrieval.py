@@ -1,4 +1,4 @@
-"""Ranks in tiles beside a plain full matrix and argsort: seconds, and the peak memory of each.
+"""Ranks in tiles against a plain full matrix and argsort: seconds, and the peak memory of each.
 
     python -m benchmarks.retrieval [--images 5000 --captions 25000] [--width 512] [--threads 1]
     python -m benchmarks.retrieval --images 100000 --captions 1000000 --share 0.01

@@ -81,7 +81,7 @@ def measure(
 
 
 def resident() -> dict[str, float]:
-    """Megabytes: of this process alone, and with the pages of files that it has mapped."""
+    """Megabytes of this process, without and with the pages of files that it has mapped."""
     text = Path("/proc/self/status").read_text()
     own, mapped = (int(text.split(f"{key}:")[1].split()[0]) / 1024 for key in ("RssAnon", "RssFile"))
     return {"own MB": round(own), "mapped MB": round(mapped)}
@@ -285,7 +285,7 @@ def clients(arguments: argparse.Namespace) -> None:
 
 
 def stay_half_open(arguments: argparse.Namespace, end: float, opened: list[int]) -> None:
-    """Keep half a request on each of many connections; those that the server closes are renewed."""
+    """Keep half a request on each of many connections; a closed connection is opened again."""
     place = urllib.parse.urlsplit(arguments.address)
     assert place.hostname and place.port, f"{arguments.address}: expected http://HOST:PORT"
     waiting: list[socket.socket] = []
@@ -363,7 +363,7 @@ def is_newer(path: Path, moment: float) -> bool:
 
 
 def draw_pictures(folder: Path, count: int) -> None:
-    """Small pictures of coloured rectangles, those that are not there yet."""
+    """Draw small pictures of coloured rectangles, as far as they are missing."""
     from PIL import Image, ImageDraw
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -120,7 +120,7 @@ def assignment_settings(settings: TrainSettings) -> AssignSettings:
 
 
 def captions(images: int) -> Corpus:
-    """Five captions an image in ten languages, as long and as varied as Multi30K's."""
+    """Five captions per image in ten languages, as long and as varied as Multi30K's."""
     draw, languages = np.random.default_rng(0), {}
     for language in TEN:
         of = MULTI30K.get(language, MULTI30K["en"])
@@ -196,7 +196,7 @@ def take_step(loss: Callable[[], Tensor], optimizer: torch.optim.Optimizer) -> N
 
 
 def plain_batch(corpus: Corpus, batch: Batch) -> PaddedBatch:
-    """The same batch, as the plain loop takes it."""
+    """A batch of the project as the plain loop takes it."""
     rows_of = {language: corpus.languages[language].take(rows) for language, rows in batch.rows.items()}
     return PaddedBatch(
         corpus.features[torch.from_numpy(batch.images)],
@@ -264,7 +264,7 @@ def assignment(arguments: argparse.Namespace) -> None:
     print(f"assignment of {len(words):,} words to {ENTRIES:,} entries, {arguments.threads} threads:")
     cpu_seconds = statistics.median(seconds)
     print(f"  {cpu_seconds:.1f} s of processor time, {waited:.1f} s by the wall in the last round")
-    print(f"  over its products alone {median_ratio(seconds, floor)}", flush=True)
+    print(f"  over only its products {median_ratio(seconds, floor)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def main() -> None:
     repeat = parser.parse_args().repeat
     stage = [sys.executable, "-m", "pipeline"]
     print(f"{'':24}  wall   CPU  (s, least of {repeat})")
-    show("python alone", [sys.executable, "-c", "pass"], repeat)
+    show("only python", [sys.executable, "-c", "pass"], repeat)
     show("--help", [*stage, "--help"], repeat)
     named = ("draw-demo", "translate", "train", "evaluate")
     helps = {name: measure([*stage, name, "--help"], 1)[:2] for name in named}

@@ -67,7 +67,7 @@ HALFWAY = Moment(0, 0.5)
 class Captions:
     """Multi30K's training captions of one language, as counted in the published files.
 
-    each: captions an image has. mean, spread: of the logarithm of their words' number. words: different ones
+    each: captions per image. mean, spread: of the logarithm of their words' number. words: different ones
     in all. exponent: of the law by which words are drawn, so that batches have as many different ones.
     """
 
@@ -274,7 +274,7 @@ def median_ratio(over: list[float], under: list[float]) -> str:
 
 
 def cost_of(work: Callable[[], None], device: torch.device) -> tuple[float, float]:
-    """Seconds of some work: processor time on a CPU, which others beside lengthen least; and by the wall."""
+    """Seconds of some work: processor time on a CPU, which other processes lengthen least, and wall time."""
     wait(device)
     start, cpu = time.perf_counter(), time.process_time()
     work()

@@ -1,9 +1,9 @@
-"""Requests and seconds for many captions: ours beside deep-translator's own translate_batch.
+"""Requests and seconds for many captions: ours against deep-translator's own translate_batch.
 
     python -m benchmarks.translation [--captions 10000] [--table CAPTIONS.csv --language en] [--latency 0]
 
 Both ask the same stand-in on this machine (stand_in_service.py), one after the other, without rate limits.
-The captions are the demo's, or those of a caption table; each is different.
+The captions come from the demo or from a caption table, and all differ.
 """
 
 import argparse

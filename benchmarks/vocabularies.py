@@ -61,7 +61,7 @@ def multi30k_words(mirror: Path) -> Words:
 
 
 def flickr8k_words(mirror: Path) -> Words:
-    """Words of Flickr8k's training captions in Chinese, by people, and in Japanese, translated."""
+    """Words of Flickr8k's training captions: human ones in Chinese, translated ones in Japanese."""
     sources = PublishedFiles(mirror)
     split = {image: name for image, name in flickr8k_split(sources).items() if name == "train"}
     sources.check()
@@ -77,7 +77,7 @@ def words_of(sentences: Iterable[str]) -> set[str]:
 
 
 def with_translations(words: Words, dictionaries: Path) -> Words:
-    """The words, and those that English ones become by dictionary in languages with too few captions."""
+    """The words; languages with too few captions also get translations of English words."""
     every = dict(words)
     for language in ("fr", "cs", "ar", "af", "ko", "ru"):
         first: dict[str, str] = {}

@@ -7,7 +7,7 @@ from pipeline.stages import STAGES
 
 
 def main() -> int:
-    """Run the stage that the command line names; the exit status."""
+    """Run the stage that the command line names, and return the exit status."""
     return cli.main(STAGES, "python -m pipeline", __doc__ or "")
 
 

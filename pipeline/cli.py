@@ -46,7 +46,7 @@ class Parameter(NamedTuple):
 
 
 def main(stages: Mapping[str, Stage], program: str, about: str) -> int:
-    """Run the stage that the command line names; the exit status."""
+    """Run the stage that the command line names, and return the exit status."""
     stage, words = chosen_stage(stages, program, about, sys.argv[1:])
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Like stderr, because not every terminal can print all characters.

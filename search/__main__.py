@@ -7,7 +7,7 @@ from search.stages import STAGES
 
 
 def main() -> int:
-    """Run the command that the command line names; the exit status."""
+    """Run the command that the command line names, and return the exit status."""
     return cli.main(STAGES, "python -m search", __doc__ or "")
 
 

@@ -45,7 +45,7 @@ def bound_socket(host: str, port: int) -> socket.socket:
 class Connection(H11Protocol):
     """A connection that is closed when its client keeps the server waiting for too long."""
 
-    _waiting: ClassVar[dict["Connection", None]] = {}  # of the process, that waited for longest first
+    _waiting: ClassVar[dict["Connection", None]] = {}  # all of the process, the longest waiting first
 
     def __init__(self, *arguments: Any, **options: Any):
         super().__init__(*arguments, **options)

@@ -28,7 +28,7 @@ Sentence = tuple[str, str, str]  # image, language, text
 class Photographs:
     """Ids of the images to index, with their files.
 
-    paths: image id to file, in order; None for an image of which only features are known.
+    paths: image id to file, in order; None for an image that has only features.
     folder: the only folder that the files may be in.
     """
 

@@ -27,7 +27,7 @@ class Entrance:
     """An application behind the checks of its requests.
 
     Args:
-        token: what a request must carry; None: it must be to this machine by its own name.
+        token: what a request must carry; None: the request must name this machine.
         prefix: path that a proxy leaves before the page's own; requests without it are answered too.
     """
 

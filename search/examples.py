@@ -23,7 +23,7 @@ def kind_of_images(model: SearchModel, index: Index) -> str:
 
 
 def example_images(index: Index, draw: random.Random) -> list[int]:
-    """Rows of random images, of those with a file if there are any."""
+    """Rows of random images; images with a file if there are any."""
     rows = index.rows_with_file or range(len(index.images))
     return draw.sample(rows, min(IMAGES, len(rows)))
 

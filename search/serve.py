@@ -259,7 +259,7 @@ def _add_api(app: FastAPI, searches: _Searches, limit: CapacityLimiter) -> None:
 
     @app.get("/api/examples", tags=["search"])
     async def examples(response: Response, index: IndexNumber = 0) -> Answer:
-        """Images of an index and captions to search with, others at each request."""
+        """Images of an index and captions to search with, different ones at each request."""
         response.headers["Cache-Control"] = "no-store"
         return await run(searches.examples, index)
 

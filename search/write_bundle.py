@@ -80,7 +80,7 @@ def write_bundle(
         weights = {
             name: value for name, value in network.state_dict().items() if not name.endswith(".initial")
         }
-        # Layers that languages share are written once for each: the format holds no tensor twice.
+        # A layer that languages share is written once for each: the format does not allow shared tensors.
         tensors = {name: value.contiguous().clone() for name, value in weights.items()}
         (folder / WEIGHTS).write_bytes(save(tensors))
         (folder / "words").mkdir()

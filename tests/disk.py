@@ -53,7 +53,7 @@ def disk(folder: Path, size: int) -> Iterator[Disk]:
 def missing() -> str:
     """Why no tmpfs can be mounted here; empty if it can."""
     if os.geteuid() != 0:
-        return "a tmpfs is mounted by root alone"
+        return "only root can mount a tmpfs"
     with TemporaryDirectory() as folder:
         try:
             with disk(Path(folder) / "disk", 4096):

@@ -81,7 +81,7 @@ LC = {"classifier": {"weight": 0.3, "weight_applied": "once", "mean_over": "sent
 
 
 def with_changes(changes: Settings, seed: int, settings: Settings | None = None) -> Settings:
-    """Settings (by default those above) with some of them changed; a block is changed, not replaced."""
+    """Settings (by default `SETTINGS`) with some of them changed; a block is changed, not replaced."""
     result = {**(settings or SETTINGS), "seed": seed}
     for key, value in changes.items():
         both = isinstance(value, dict) and isinstance(result.get(key), dict)
@@ -233,7 +233,7 @@ def read_ranks(path: Path) -> dict[str, list[tuple[Any, ...]]]:
 class Splits:
     """The splits as the reading has them; the one to pretrain on needs no features and keeps all images.
 
-    longest: tokens of each language's longest training caption, at most those that are read.
+    longest: tokens of each language's longest training caption, at most as many as are read.
     """
 
     paired: Split
@@ -284,7 +284,7 @@ def read_splits(files: Inputs, settings: Settings, translated: Sequence[Row] | N
 
 
 def assert_same_weights(weights: Weights, expected: Weights) -> None:
-    """The same weights with the same numbers, except E0, which the reading keeps elsewhere."""
+    """Check that weights have the same names and numbers, except E0, which the reading keeps elsewhere."""
     names, others = ({name for name in of if not name.endswith(".initial")} for of in (weights, expected))
     assert names == others
     assert {name: weights[name].shape for name in names} == {name: expected[name].shape for name in names}

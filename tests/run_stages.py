@@ -17,7 +17,7 @@ B = TypeVar("B", bound=Block)
 
 
 def block_of(kind: type[B], values: Mapping[str, Any]) -> B:
-    """The block of the values that it has keys for; other values are those of other blocks."""
+    """A block from the values that it has keys for; all other values belong to other blocks."""
     fields = {key: kind.model_fields[key].annotation for key in values if key in kind.model_fields}
     return kind.from_values({key: _value(of, values[key]) for key, of in fields.items()}, kind.__name__)
 

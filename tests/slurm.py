@@ -47,7 +47,7 @@ PartitionName=all Nodes=localhost Default=YES MaxTime=INFINITE State=UP OverSubs
 def missing() -> str:
     """Why no Slurm can be started here; empty if it can."""
     if os.geteuid() != 0:
-        return "a Slurm of its own is started by root alone"
+        return "only root can start a Slurm of its own"
     absent = [name for name in PROGRAMS if _program(name) is None]
     if absent:
         return f"not installed: {', '.join(absent)} (Debian: slurm-wlm, munge)"

@@ -20,7 +20,7 @@ TARGETS = ["results/table4.csv", "results/report.html"]
 COMPARISON = "results/comparison/table4.csv"
 COMMAND = ["snakemake", *TARGETS, "--config", "report=[table4]", "--cores", "all"]
 END = f"""
-Mean recalls in percent on generated scenes, and in brackets those of the paper on its photographs.
+Mean recalls in percent on generated scenes, and in brackets the paper's on its photographs.
 The numbers of generated scenes show that the pipeline runs; they say nothing about the paper.
 
   results/report.html   the table with intervals, curves and claims: open it in a browser

@@ -3,7 +3,7 @@
     python -m workflow.published copy RUN SCALE CHECKOUT COMMAND...   # into results/published/RUN
     python -m workflow.published pages   # fill the tables of pages; also: make results-pages
 
-A table in a page stands between two comments, of which the first says what fills it:
+A table in a page is between two comments, and the first comment says what fills it:
 
     <!-- recalls RUN/TABLE DATASET -->           mR of each row and language
     <!-- differences RUN DATASET A-vs-B ... -->  of two experiments, with 95% intervals

@@ -1,4 +1,4 @@
-"""Addresses of servers: what is none is said before a request is sent, or a job begins."""
+"""Addresses of servers, checked before a request is sent or a job begins."""
 
 import ipaddress
 import re
@@ -19,7 +19,7 @@ def address(url: str) -> SplitResult | None:
 
 
 def address_mistake(url: str) -> str:
-    """Why a URL is no address of a web server; empty if it is one. The text does not repeat the URL."""
+    """Why a URL is not the address of a web server; empty if it is. The text does not repeat the URL."""
     parts = address(url)
     if parts is None:
         return "its host or port is not valid"

@@ -144,7 +144,7 @@ class Sparse(Block):
 def refuse_null(value: T) -> T:
     """Raise an error if the value is null; its key may be left out, but not be null."""
     if value is None:
-        raise PydanticCustomError("null", "null is no value of this key")
+        raise PydanticCustomError("null", "null is not allowed for this key")
     return value
 
 

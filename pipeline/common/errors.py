@@ -74,7 +74,7 @@ def system_message(error: BaseException) -> str:
     """The message for any error of the system: its disk, its memory, its limits; empty for others."""
     if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):
         return (
-            f"not enough memory: {_first_line(error) or 'no more is to be had'}. Make the sizes in the "
+            f"not enough memory: {_first_line(error) or 'none is left'}. Make the sizes in the "
             "configuration smaller (model, batches, workers), end other programs, or raise the limit "
             f"(ulimit -v), {_AGAIN}"
         )

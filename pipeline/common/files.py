@@ -182,7 +182,7 @@ def require_file(path: Path, what: str, hint: str, constant: bool = True) -> Pat
         constant: whether the file must stay as it is until the stage has ended (`inputs.py`).
 
     Raises:
-        InputError: it is missing, is no regular file or folder, or is damaged (`verify_digest`).
+        InputError: it is missing, is not a regular file or folder, or is damaged (`verify_digest`).
         PermissionError: it exists, but may not be read. Many readers would report it as damaged.
     """
     if not path.exists():

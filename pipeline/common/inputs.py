@@ -39,7 +39,7 @@ def check_inputs() -> None:
     for path, identity in (_identities or {}).items():
         if _identity(path) != identity:
             raise InputError(
-                f"{path}: changed while it was read, so the output would be of neither version. Run the same "
+                f"{path}: changed while it was read, so the output would match neither version. Run the same "
                 "command again once it stays as it is."
             )
 

@@ -8,7 +8,7 @@ def json_value(text: str | bytes) -> Any:
     """The value of a JSON text.
 
     Raises:
-        ValueError: it is no JSON, too deep, has a number of too many digits, or has a key twice in an object.
+        ValueError: it is not JSON, too deep, has a number with too many digits, or a key twice in an object.
     """
     try:
         return json.loads(text, object_pairs_hook=_object)

@@ -8,7 +8,7 @@ import ctypes
 import sys
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # malloc.h
-DEFAULTS = {M_TRIM_THRESHOLD: 128 * 1024, M_MMAP_MAX: 65536}  # of glibc, `man mallopt`
+DEFAULTS = {M_TRIM_THRESHOLD: 128 * 1024, M_MMAP_MAX: 65536}  # glibc's constants, see `man mallopt`
 NEVER_TRIM = -1
 
 

@@ -34,7 +34,7 @@ def is_shown_by_browsers(name: str) -> bool:
 
 
 def media_type(name: str) -> str:
-    """The media type of a photograph; Python does not know those of all endings."""
+    """The media type of a photograph; Python does not know the media types of all endings."""
     kind = next(kind for kind, endings in ENDINGS_OF.items() if _ending(name) in endings)
     return f"image/{kind.lower()}"
 

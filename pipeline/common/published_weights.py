@@ -25,7 +25,7 @@ _DIGEST_IN_NAME = re.compile(r"-(?=\d*[a-f])([0-9a-f]{8,64})\.[a-z]+$")
 
 
 def check_hub_weights(name: str) -> None:
-    """Fetch a model's weights from the hub or its cache, and compare their digest where one is known.
+    """Fetch a model's weights from the hub or its cache, and compare their digest if it is known.
 
     Raises:
         InputError: their digest is not the known one.
@@ -44,7 +44,7 @@ def check_hub_weights(name: str) -> None:
 
 
 def check_digest_in_name(path: Path) -> None:
-    """Raise `InputError` if the name of a weights file says how its digest begins, and that is not so."""
+    """Raise `InputError` if the digest of a weights file does not begin as the file's name says."""
     match = _DIGEST_IN_NAME.search(path.name)
     if match and not (digest := sha256(path)).startswith(match[1]):
         raise InputError(

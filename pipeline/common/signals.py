@@ -45,7 +45,7 @@ def collect_signals() -> Iterator[list[int]]:
 
 @contextmanager
 def _handle(handler: Handler) -> Iterator[None]:
-    # An ignored signal stays ignored: `nohup` and a shell's `&` want that.
+    # An ignored signal stays ignored: `nohup` and a shell's `&` rely on it.
     before = {number: signal.getsignal(number) for number in SIGNALS}
     numbers = [number for number in SIGNALS if before[number] != signal.SIG_IGN]
     for number in numbers:

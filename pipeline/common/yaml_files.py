@@ -101,7 +101,7 @@ def _expanded_size(node: yaml.Node | None, sizes: dict[int, int]) -> int:
         parts = [part for item in inner for part in (item if isinstance(item, tuple) else (item,))]
         sizes[id(node)] = 1 + sum(_expanded_size(part, sizes) for part in parts)
     if sizes[id(node)] < 0:
-        raise ValueError("an anchor stands in itself; write its values out")
+        raise ValueError("an anchor contains itself; write its values out")
     return sizes[id(node)]
 
 

@@ -23,7 +23,8 @@ def added_translations(own: pd.DataFrame, translations: pd.DataFrame, enough: in
     whose translation was left out is skipped.
 
     Args:
-        own: sentence table of the language's own captions. translations: of its translations from English.
+        own: sentence table of the language's own captions. translations: sentence table of its translations
+            from English.
     """
     training = translations[translations["split"] == "train"]
     lacking = enough - own.groupby("image").size().reindex(training["image"], fill_value=0).to_numpy()

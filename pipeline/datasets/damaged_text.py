@@ -48,7 +48,7 @@ def mended_captions(captions: Sequence[Caption]) -> list[Caption]:
             by_damage[kind_of_damage].append(caption.caption)
     for kind, texts in by_damage.items():
         log.warning(
-            "%d of %d captions have %s, such as %.100r: they are kept; mend them at their source",
+            "%d of %d captions have %s, such as %.100r: they are kept; correct them at their source",
             len(texts), len(captions), kind, texts[0],
         )  # fmt: skip
     return visible

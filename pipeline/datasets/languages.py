@@ -18,16 +18,16 @@ class Language:
     Attributes:
         code: ISO 639-1.
         name: in English; empty: the code.
-        tokenizer: of `tokenize.TOKENIZERS`; empty: there is none for it.
+        tokenizer: a key of `tokenize.TOKENIZERS`; empty: it has no tokeniser.
         spaced: whether it is written with spaces between words.
-        general_rules: whether Moses' general rules do well for it, as it has none of its own.
+        general_rules: whether Moses' general rules serve it well, because Moses has no rules for it.
         dotted_i: whether its lower case of I is ı, and of İ is i.
-        scripts: those that it is written in, as the names of Unicode's characters begin; empty: not known.
+        scripts: its scripts, as the names of Unicode's characters begin; empty: unknown.
         right_to_left: direction of writing.
         tag: for the attribute `lang` of pages, if it is not the code.
         fonts: CSS families that its characters need on pages.
         colours: of its lines in charts, on a light and on a dark page; empty: of the text.
-        services: its code at the translation services that do not call it by ISO 639-1.
+        services: its code at translation services that do not use the ISO 639-1 code.
         bleu: sacrebleu's tokeniser of translations into it.
     """
 
@@ -162,7 +162,7 @@ def unknown_code(code: str) -> str:
     if code in CODES:
         return ""
     hint = f", did you mean {_WRONG_CODES[code]!r}?" if code in _WRONG_CODES else ""
-    return f"{code!r} is no language of ISO 639-1{hint}"
+    return f"{code!r} is not in ISO 639-1{hint}"
 
 
 def without_tokenizer(code: str) -> str:

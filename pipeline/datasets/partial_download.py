@@ -18,7 +18,7 @@ class Origin(NamedTuple):
 
     Attributes:
         validator: strong ETag or Last-Modified of that version of the file; empty: it cannot be continued.
-        total: bytes of the whole file, where the server said it.
+        total: bytes of the whole file, if the server stated the number.
     """
 
     url: str = ""

@@ -128,7 +128,7 @@ def require_language(language: str, languages: Collection[str], data: str) -> st
     """The language, if a data set has captions in it.
 
     Raises:
-        InputError: it has not.
+        InputError: it has none.
     """
     if language not in languages:
         raise InputError(f"{data} has no captions in {language!r}; it has {', '.join(languages)}.")

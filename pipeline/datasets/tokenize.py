@@ -35,7 +35,7 @@ log = logging.getLogger("pipeline")
 
 Tokenizer = Callable[[str], list[str]]
 
-_TURKISH = str.maketrans("Iİ", "ıi")  # lower() would give I a dot, and İ a second one
+_TURKISH = str.maketrans("Iİ", "ıi")  # lower() would turn I into i with a dot, and İ into i with two
 # Characters inside words, also in the published text: soft hyphens, zero-width spaces, direction marks.
 _INVISIBLE = str.maketrans(
     dict.fromkeys(

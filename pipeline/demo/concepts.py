@@ -38,7 +38,7 @@ class Activity:
 
 @dataclass(frozen=True)
 class Concepts:
-    """All concepts; `kinds` lists, per kind of word, those that every language must be able to say."""
+    """All concepts; `kinds` lists, per kind of word, the concepts that every language must be able to say."""
 
     objects: dict[str, Object]
     activities: dict[str, Activity]

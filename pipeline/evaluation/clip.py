@@ -45,7 +45,7 @@ SHARD = 256  # photographs or sentences saved at a time
 
 
 class FrozenClip:
-    """A model of two towers of the transformers library: CLIP, AltCLIP, Chinese CLIP, SigLIP and the like.
+    """A two-tower model of the transformers library: CLIP, AltCLIP, Chinese CLIP, SigLIP and the like.
 
     Attributes:
         name: the given name; of a folder, its last part. parameters: their number. weights_sha256: digest
@@ -74,7 +74,7 @@ class FrozenClip:
 
     @torch.inference_mode()
     def embed_sentences(self, sentences: Sequence[str]) -> Tensor:
-        """(B, e) unit vectors; texts longer than the model reads are cut."""
+        """(B, e) unit vectors; longer texts than the model reads are truncated."""
         texts = [text.lower() if self.lower_case else text for text in sentences]
         # SigLIP was trained on texts of one length, whose padding is not masked.
         padding = "max_length" if self.siglip else True
@@ -93,7 +93,7 @@ class FrozenClip:
 
 
 def _load(model: str) -> tuple[Any, Any]:
-    """A model of two towers and its processor."""
+    """A two-tower model and its processor."""
     import transformers
 
     check_paths(Path(model).glob("*"))

@@ -73,7 +73,7 @@ def evaluate_consistency(
     torch.set_num_threads(settings.threads)
     retrieval_model, model_record = load_model(model)
     if retrieval_model.similarity != "cosine":
-        raise InputError(f"{model}: scores by {retrieval_model.similarity!r}; consistency takes cosines")
+        raise InputError(f"{model}: scores by {retrieval_model.similarity!r}; consistency needs cosines")
     vocabularies = read_vocabularies(words, model_record.settings.languages)
     check_vocabularies(model_record, vocabularies, model)
     originals = original_sentences(
@@ -132,7 +132,7 @@ class QueriesWithTranslations:
         return gallery, self.images[torch.from_numpy(gallery.rows)]
 
     def query_vectors(self, language: str) -> Tensor:
-        """(B, L, e) embeddings of a language's queries as each language of the model has them."""
+        """(B, L, e) embeddings of a language's queries in each language of the model."""
         keep = np.isin(self.every_image, self.corpus.images)
         vectors, is_known = [], []
         for target in self.model.languages:
@@ -192,7 +192,7 @@ def with_human_captions(model_record: ModelRecord) -> list[str]:
 def _learn(
     combiner: Combiner, queries: QueriesWithTranslations, model_record: ModelRecord, network: Consistency
 ) -> list[float]:
-    """Train the network; its losses."""
+    """Train the network, and return its losses."""
     triplets, matching = model_record.settings.triplets, model_record.settings.matching
     if not (triplets and matching):
         raise InputError(

@@ -35,7 +35,7 @@ class Backbone:
             feature map (n, dimension, h, w) where crops are evaluated densely.
         mean, std: of red, green and blue, of pixels in 0..1.
         weights_sha256: digest of the weights in use, see `weights_digest`.
-        precision: what the network multiplies in, "float32" or "bfloat16".
+        precision: of the network's products, "float32" or "bfloat16".
         shift, scale: mean and std for pixels in 0..255, (3,) on the device: computed once, because a copy to
             a GPU waits for its current work.
         pixels: (batch * crops, 3, crop, crop) float32, channels last: the only shape that the network sees.
@@ -155,7 +155,7 @@ def load_backbone(
 
 
 def precision_on(device: torch.device, precision: str) -> str:
-    """What to multiply in: "auto" is bfloat16 where the device has instructions for it, else float32."""
+    """The precision of products: "auto" is bfloat16 if the device has instructions for it, else float32."""
     if device.type == "cuda":
         able = torch.cuda.is_bf16_supported(including_emulation=False)
     else:
@@ -305,7 +305,7 @@ def _check_name(backbone: str) -> None:
 
 
 def hub_model(backbone: str) -> Any:
-    """A network with timm's weights, from the hub or its cache on this machine; the commit that is known."""
+    """A network with timm's weights, at the known commit, from the hub or its cache on this machine."""
     _check_name(backbone)
     hub = getattr(timm.get_pretrained_cfg(backbone), "hf_hub_id", None) or ""
     options: dict[str, Any] = {}

@@ -46,7 +46,7 @@ ImageFutures = list["Future[Tensor]"]
 
 @dataclass
 class Clock:
-    """Seconds that were spent on each thing."""
+    """Seconds that were spent on each kind of work."""
 
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
@@ -58,7 +58,7 @@ class Clock:
         self.seconds[what] += time.perf_counter() - start
 
     def shares(self, *things: str) -> str:
-        """Share of each in their sum."""
+        """Share of each kind of work in all seconds."""
         whole = max(sum(self.seconds[what] for what in things), 1e-9)
         return ", ".join(f"{100 * self.seconds[what] / whole:.1f}% {what}" for what in things)
 
@@ -227,7 +227,7 @@ class _Extraction:
         self.on_white: set[int] = set()
 
     def run(self, estimate_level: int) -> dict[int, str]:
-        """Fill the store; the reason for each row whose image could not be read."""
+        """Fill the store, and return the reason for each row whose image could not be read."""
         count = len(self.paths)
         missing = self._missing()
         to_do = sum(map(len, missing))

@@ -79,8 +79,8 @@ def agree_with_torchvision(model: Any, backbone: str, state: Weights, new: Weigh
     """Make a network compute the same as torchvision's with these weights; other libraries are not known.
 
     Args:
-        model: the network, with its classifier. state: the weights under the names in their file. new: under
-            the names of `model`.
+        model: the network, with its classifier. state: the weights under the names in their file. new: the
+            same weights under the names of `model`.
 
     Raises:
         InputError: its output differs from torchvision's.
@@ -110,7 +110,7 @@ def _norms(model: nn.Module) -> list[Any]:
 
 
 def _torchvision_network(backbone: str, state: Weights) -> tuple[str, Any]:
-    """Name and network of torchvision's whose weights have these names and shapes."""
+    """The torchvision network whose weights have these names and shapes, after its name."""
     from torchvision import models
 
     plain = {re.sub(r"\W|_", "", name): name for name in models.list_models(module=models)}

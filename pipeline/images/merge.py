@@ -63,7 +63,7 @@ def merge(
     """Write the features of `images` from the stores of all shards to the store `output`.
 
     Args:
-        failed: lists of failed images (CSV), one per shard. failed_output: all of them.
+        failed: lists of failed images (CSV), one per shard. failed_output: the list of all failed images.
         keep: a hard link to the same file, which remains if `output` is deleted (`extract`, `earlier`).
 
     Raises:
@@ -110,7 +110,7 @@ def _check(shards: Sequence[Path], images: Sequence[str], with_reason: set[str])
     mistakes: list[str] = []
     attributes = None
     for shard in shards:
-        lost = sorted(failed_images(shard) - with_reason)  # raises if a store is unfinished or no store
+        lost = sorted(failed_images(shard) - with_reason)  # raises for an unfinished store
         mistakes += [f"{shard}: {image} failed, but no list of failed images names it" for image in lost]
         with h5py.File(shard) as file:
             counts.update(image_ids(file))

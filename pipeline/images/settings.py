@@ -164,7 +164,7 @@ class ExtractionSettings(Block):
         if self.crop > self.resize:
             yield (
                 f".crop: {self.crop} is larger than resize {self.resize}, the shorter side of the image that "
-                "cut from; make resize at least crop"
+                "crops are cut from; make resize at least crop"
             )
 
 

@@ -47,7 +47,7 @@ class Assignment(nn.Module):
         """The best entry (U,), from 0, for word vectors (U, features); the first one in case of ties.
 
         Args:
-            language: of the words, where each language has a scoring layer.
+            language: of the words, if each language has a scoring layer.
         """
         return torch.cat([self._entry_scores(chunk, language).argmax(1) for chunk in words.split(CHUNK)])
 

@@ -29,8 +29,7 @@ class SpelledWords(nn.Module):
     sentence: weight-normalised, batch norm, LeakyReLU 0.1.
 
     Args:
-        sizes: `words` of each language; `shared`, how many characters there are, 0 among them, which is no
-            character.
+        sizes: `words` of each language; `shared`, the number of characters, including 0, which is padding.
     """
 
     alphabet: Tensor

@@ -132,7 +132,8 @@ def _cell_backward(
     to_cells: Tensor,
     to_gates: Tensor,
 ) -> Tensor:
-    """Fill `to_gates` (n, 4h), gradient before the activations; return that of the cells before, (n, h).
+    """Fill `to_gates` (n, 4h), the gradient before the activations; return the parents' cells' gradient (n,
+    h).
 
     Args:
         tanh_cells: tanh of the cells. cells_before: the cells of the parents.

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-LARGE = 2**27  # multiply-adds, two milliseconds: oneDNN compiles a kernel for each new shape, which takes 0.7
+LARGE = 2**27  # multiply-adds, about two milliseconds; for each new shape, oneDNN compiles a kernel in 0.7 ms
 
 
 def product(left: Tensor, right: Tensor) -> Tensor:

@@ -112,7 +112,7 @@ class _Buildable(Protocol[SettingsT]):
 
     @abstractmethod
     def count(self) -> dict[str, int]:
-        """Trainable numbers by part.
+        """Numbers of trainable parameters by part.
 
         An embedding has `words`, vectors of one language each; `entries`, shared vectors; `layers`. An
         encoder also has `sentences` and `images`, the branches; `classifier`.

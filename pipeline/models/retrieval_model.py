@@ -20,7 +20,7 @@ class RetrievalModel(nn.Module, Encoder):
 
 
 def count_parameters(module: nn.Module) -> int:
-    """Number of trainable numbers in a module."""
+    """Number of trainable parameters in a module."""
     return sum(parameter.numel() for parameter in module.parameters())
 
 

@@ -1,6 +1,6 @@
 """Counts of trainable parameters, of models in memory or from sizes only.
 
-Padding's row of a word table is no parameter, unless it is trained.
+Padding's row of a word table does not count, unless it is trained.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ def count_model(model: RetrievalModel, settings: ModelSettings) -> Counts:
     """Trainable parameters by part, whose sum is that of a training.
 
     Returns:
-        words: vectors of words, of a language each. entries: the latent vocabulary, with MASK. layers: from
+        words: word vectors of single languages. entries: the latent vocabulary, with MASK. layers: from
         word vectors into the universal embedding. sentences, images: the branches that embed them.
         classifier: of languages, if a loss uses it. losses: layers of losses, which no saved model has.
     """

@@ -212,7 +212,7 @@ def read_words(embedding: TableEmbedding, sentences: Mapping[str, Sentences]) ->
 
 
 def real_words(lengths: Tensor, longest: int) -> Tensor:
-    """Whether a place (B, longest) holds a word and no padding, from word counts (B,)."""
+    """Whether a place (B, longest) holds a word, not padding, from word counts (B,)."""
     return torch.arange(longest) < lengths[:, None]
 
 

@@ -97,7 +97,7 @@ def caption_tables(plan: Plan, dataset: str) -> list[str]:
 
 
 def tokens(plan: Plan, dataset: str, languages: Iterable[str]) -> list[str]:
-    """Tokenised captions of some languages of a data set; of a translated language, its translations."""
+    """Tokenised captions of some languages of a data set; for a translated language, its translations."""
     own, files = plan.datasets[dataset].languages, plan.data(dataset)
     return [files.tokens(code) if code in own else files.translations(f"en-{code}") for code in languages]
 
@@ -186,7 +186,7 @@ def requested_of_split(plan: Plan, dataset: str) -> list[str]:
 
 
 def requested_of_captions(plan: Plan, dataset: str, language: str) -> list[str]:
-    """The same data, if the captions in a language are read from them."""
+    """Data on request, if the captions in a language are read from them."""
     on_request = plan.source(dataset).on_request
     return requested_of_split(plan, dataset) if on_request and language in on_request.languages else []
 

@@ -17,7 +17,7 @@ EARLIER = Path(".snakemake", "earlier")
 
 
 def keep_earlier(persistence: Any) -> None:
-    """Link to everything that this call will replace.
+    """Hard link everything that this run of Snakemake will replace.
 
     Args:
         persistence: Snakemake's records, with `dag`, the graph of jobs.

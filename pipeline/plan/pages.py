@@ -52,7 +52,7 @@ def counts(plan: Plan) -> list[str]:
 
 
 def count_arguments(plan: Plan) -> list[str]:
-    """The same file as an argument."""
+    """Counts of the data as an argument."""
     return arguments("--counts", counts(plan))
 
 
@@ -103,7 +103,7 @@ def comparisons(plan: Plan) -> list[str]:
 
 
 def comparison_arguments(plan: Plan) -> list[str]:
-    """The same comparisons as `TABLE=PATH`."""
+    """Comparisons of the report's tables as `TABLE=PATH`."""
     return [f"{name}={_comparison(plan, name)}" for name in contents.tables_with_comparison(plan)]
 
 
@@ -117,7 +117,7 @@ def verdicts(plan: Plan) -> list[str]:
 
 
 def verdict_arguments(plan: Plan) -> list[str]:
-    """The same files as arguments."""
+    """The verdicts on the claims as arguments."""
     options = ("--claims", "--claim-comparisons")
     return [f"{option}={path}" for option, path in zip(options, verdicts(plan), strict=False)]
 
@@ -158,7 +158,7 @@ def captions(plan: Plan) -> list[str]:
 
 
 def caption_arguments(plan: Plan) -> list[str]:
-    """The same tables as `DATASET LANGUAGE=PATH`."""
+    """Caption tables of the report's data sets as `DATASET LANGUAGE=PATH`."""
     return [
         f"{dataset} {language}={path}"
         for dataset in contents.datasets(plan)
@@ -174,7 +174,7 @@ def clip_recalls(plan: Plan) -> list[str]:
 
 
 def clip_arguments(plan: Plan) -> list[str]:
-    """The same file as an argument."""
+    """Recalls of frozen CLIPs as an argument."""
     return arguments("--context", clip_recalls(plan))
 
 

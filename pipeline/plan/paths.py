@@ -274,12 +274,12 @@ class AssignmentFiles:
 
     @property
     def entries(self) -> str:
-        """The entries, and the one of each word."""
+        """The entries of the latent vocabulary, and the entry of each word."""
         return f"{self.folder}/entries.pt"
 
     @property
     def table(self) -> str:
-        """The same as a table: word, language, entry."""
+        """The assignment as a table: word, language, entry."""
         return f"{self.folder}/assignment.csv"
 
 

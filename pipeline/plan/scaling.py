@@ -96,7 +96,7 @@ def _counted_dataset(plan: Plan) -> str:
 
 
 def counted_words(plan: Plan) -> list[str]:
-    """Vocabularies of the ten languages of that data set."""
+    """Vocabularies of the ten languages with which SMALR's parameters are counted."""
     dataset = _counted_dataset(plan)
     languages = plan.datasets[dataset].every_language
     return [plan.data(dataset).words(CAPTIONS, language) for language in languages]

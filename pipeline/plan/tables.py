@@ -49,7 +49,7 @@ def table_evaluations(plan: Plan, table: str) -> list[str]:
 
 
 def table_ranks(plan: Plan, table: str) -> list[str]:
-    """Ranks of the same evaluations."""
+    """Ranks of the evaluations that a table's cells need."""
     return ranks_of(_evaluations(plan, table))
 
 
@@ -76,7 +76,7 @@ def compared_evaluations(plan: Plan, dataset: str, first: str, second: str) -> d
 
 
 def compared_ranks(plan: Plan, dataset: str, first: str, second: str) -> list[str]:
-    """Ranks of the same evaluations."""
+    """Ranks of the evaluations of two experiments."""
     return ranks_of([*_evaluations_of(plan, dataset, first), *_evaluations_of(plan, dataset, second)])
 
 
@@ -115,7 +115,7 @@ def counted_captions(plan: Plan) -> list[str]:
 
 
 def count_arguments(plan: Plan) -> list[str]:
-    """The same tables as `DATASET=PATH`."""
+    """Caption tables that MULE's Table 1 counts as `DATASET=PATH`."""
     return [
         argument for name, paths in _counted_captions(plan).items() for argument in arguments(name, paths)
     ]
@@ -154,5 +154,5 @@ def overlapping_text(plan: Plan, part: str) -> list[str]:
 
 
 def overlap_arguments(plan: Plan, part: str) -> list[str]:
-    """The same text as `LANGUAGE=PATH`."""
+    """Text whose vocabularies *Lessons* compares as `LANGUAGE=PATH`."""
     return [f"{language}={path}" for language, path in _overlapping_text(plan, part)]

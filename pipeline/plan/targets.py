@@ -19,7 +19,7 @@ OTHER_RESULTS = [
 
 
 def single_results(plan: Plan) -> str:
-    """A regular expression of all results but tables of evaluations, which have a comparison each."""
+    """A regular expression of all results except tables of evaluations, each of which has a comparison."""
     return f"{either(OTHER_RESULTS)}|{_comparison_pattern(plan)}[.]csv"
 
 
@@ -33,7 +33,7 @@ def _comparison_pattern(plan: Plan) -> str:
 
 
 def check_targets(plan: Plan, rules: Iterable[str]) -> None:
-    """Check that a rule makes each target of the command, other than those in work/.
+    """Check that a rule makes each target of the command, except targets in work/.
 
     Args:
         rules: names of all rules, which are targets too.

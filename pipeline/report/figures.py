@@ -44,7 +44,7 @@ def draw_retrieved(
     """Write a page of examples from the test split, chosen by seed: some right, some wrong.
 
     Args:
-        settings: JSON: `number`, the figure's in the paper; `seed`, of the choice; `threads`.
+        settings: JSON: `number` of the figure in the paper, `seed` of the choice, `threads`.
         model: a trained model of several languages.
         features: image features.
         words: one vocabulary per language.
@@ -91,7 +91,7 @@ def draw_retrieved(
 class TestSentences:
     """One language's test sentences: similarities (images, sentences), rows of their images, texts.
 
-    The images may be captioned only in other languages; sentences find those of their own (`gallery_of`).
+    Some images may be captioned only in other languages; `gallery_of` gives a language's own.
     """
 
     def __init__(self, similarity: NDArray[np.float32], image_of: Numbers, texts: list[str]):

@@ -62,5 +62,5 @@ def main_of(page: Path) -> str:
     require_file(page, "the page", "Make it first.")
     match = re.search(r"<main>(.*)</main>", page.read_text(encoding="utf-8"), re.DOTALL)
     if not match:
-        raise InputError(f"{page}: no page of this project (it has no <main>). Make it again.")
+        raise InputError(f"{page}: not a page of this project (it has no <main>). Make it again.")
     return match[1]

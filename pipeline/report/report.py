@@ -175,7 +175,7 @@ def natural(name: str) -> list[object]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of the packages that a result can depend on, of those that are installed."""
+    """Versions of the installed packages that a result can depend on."""
     of_packages = {}
     for package in PACKAGES:
         try:

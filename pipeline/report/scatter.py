@@ -52,7 +52,7 @@ def draw_scaling(settings: ScalingAxes, points: Path, output: Path) -> None:
 
 
 def _panel(table: pd.DataFrame, settings: ScalingAxes, colours: Mapping[str, str]) -> str:
-    """One data set's points, those of a series joined in their order."""
+    """One data set's points; the points of a series are joined in their order."""
     by_size = settings.across == "parameters"
     places = table["parameters"] / 1e6 if by_size else table["languages"].astype(float)
     x_low, x_high = axis(0.0, float(places.max()))

@@ -187,7 +187,7 @@ def _mark_groups(rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _text_of(numbers: pd.DataFrame, head: str) -> str:
-    """The text in a column of a row's lines; empty if they have none, such as `translations`."""
+    """The text that a row's lines have in a column such as `translations`; empty if they have none."""
     texts = numbers[head].dropna() if head in numbers else []
     return str(next(iter(texts), ""))
 

@@ -116,8 +116,8 @@ class Configuration(LearningBlocks):
         """Every experiment of a data set by name; one with a model per language has an entry per language.
 
         Such an entry has only that language (one_per_language), or all and stops on it
-        (stop_on_each_language). An experiment has the data set's own languages, or those of them that it
-        names; with `languages: all` the translated languages too.
+        (stop_on_each_language). An experiment has the data set's own languages, or only those that it names;
+        with `languages: all` the translated languages too.
         """
         if dataset not in self._experiments:
             entries = [self._entries(dataset, name) for name in self.experiments]
@@ -142,7 +142,7 @@ class Configuration(LearningBlocks):
         """The blocks of the configuration, with what an experiment overrides.
 
         Args:
-            name: under which the result is remembered: of the experiment, or of its model for a language.
+            name: of the experiment, or of its model for a language; the result is cached under it.
         """
         if name not in self._blocks:
             overrides = experiment.settings.changed_blocks()

@@ -16,7 +16,7 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
     An empty block replaces one of `REPLACED_WHEN_EMPTY`, and leaves any other as it is.
 
-    Neither is changed; the result shares with them what only one of them has.
+    Neither is changed. The result shares the blocks that only one of them has.
     """
     result = dict(below)
     for key, value in above.items():

@@ -21,7 +21,7 @@ B = TypeVar("B", bound=Block)
 FILE, FOLDER, EITHER = "a file", "a folder", f"a folder or an archive ({', '.join(ARCHIVES)})"
 MIRROR = "a folder or an http(s) address"
 
-# What each key that holds a path must name, by block; those of images are of every feature set too.
+# What each key that holds a path must name, by block; each feature set has the keys of images too.
 _KINDS = {
     "sources": {"mirror": MIRROR, "flickr30k": EITHER, "coco_cn": EITHER},
     "images": {"features": FILE, "list": FILE, "weights": FILE},

@@ -34,7 +34,7 @@ def translation_sources(languages: Sequence[str], language: str, captions: Capti
     """Languages of a data set that an experiment's training captions in a language are translated from.
 
     Args:
-        languages: the data set's own. captions: as the experiment has it.
+        languages: the data set's own. captions: the experiment's key.
     """
     others = [code for code in languages if code != language]
     from_others = {

@@ -63,8 +63,8 @@ def _without(
         own = settings.datasets[here[column]].languages
         if lacking := [code for code in languages if code in columns[column] and code not in own]:
             yield (
-                f"{name} is without {', '.join(lacking)} on {here[column]}, which has no captions of its own "
-                "in it; `languages: all` takes translated ones"
+                f"{name} lacks {', '.join(lacking)} on {here[column]}, which has no captions of its own in "
+                "that language; `languages: all` includes translated languages"
             )
 
 
@@ -81,13 +81,13 @@ def _is_of(row: str, name: str) -> bool:
 def _warning(path: Path, value: Any, own: str, names: list[str]) -> str:
     key, more = ".".join(path), f" and {len(names) - MAX_SHOWN} more" if len(names) > MAX_SHOWN else ""
     return (
-        f"{key} is {json.dumps(value)} in some rows, and {own} in those of "
+        f"{key} is {json.dumps(value)} in some rows, and {own} in rows of "
         f"{', '.join(names[:MAX_SHOWN])}{more} (experiments.*.settings.{key})"
     )
 
 
 def _leaves(block: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, object]]:
-    """Values that are no blocks, with the keys that lead to them."""
+    """Values that are not blocks, with the keys that lead to them."""
     for key, value in block.items():
         if isinstance(value, Mapping):
             yield from _leaves(value, (*above, str(key)))

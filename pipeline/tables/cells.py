@@ -11,7 +11,7 @@ class Cell:
     """One cell of a table.
 
     row: the row's entry in config/tables. paper_dataset: the data set of its column in the paper.
-    dataset: the one of this scale that stands for it. queries: `original` test captions, or captions
+    dataset: the data set of this scale that stands for it. queries: `original` test captions, or captions
     `translated` into the language of the experiment's model; of a row with `consistency`, its value: own
     captions together with their translations.
     """

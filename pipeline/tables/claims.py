@@ -273,7 +273,7 @@ class _Judge:
 
 
 def _verdict(claim: Row, lines: Sequence[Row], elsewhere: Sequence[str], seeds: int) -> Row:
-    """What the comparisons decide, and the numbers that say so.
+    """The verdict, and the numbers that decide it.
 
     A difference that chance explains, with p of 0.05 or more, decides nothing, whatever its sign.
     """

@@ -92,7 +92,7 @@ class Evaluations:
     def origins(self, key: Key, language: str) -> dict[str, set[str]]:
         """Who made the translations that a number depends on, by pair of languages, over all seeds.
 
-        Translations that the model was trained on, and translations of queries.
+        Both the translations that the model was trained on and the translations of queries count.
         """
         origins_of: dict[str, set[str]] = {}
         for seed in self.seeds:
@@ -178,7 +178,7 @@ def _other_candidates(contents: Contents) -> Iterator[str]:
 
 
 def _other_settings(contents: Contents) -> Iterator[str]:
-    """A line for each evaluation whose settings are not those of its experiment's first one."""
+    """A line for each evaluation with other settings than its experiment's first evaluation."""
     firsts: dict[Key, tuple[Path, dict[str, Any]]] = {}
     for (key, _), (path, content) in contents.items():
         first, first_content = firsts.setdefault(key, (path, content))

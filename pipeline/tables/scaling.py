@@ -34,7 +34,7 @@ def measure_scaling(
         models: the trained models of all seeds.
         output: CSV to write, one point per line. `parameters`: trainable, mean over seeds, whose latent
             vocabularies may differ in size, and over models if a point has one for each language.
-            `parameters_at_test`: those left if the vocabulary's word vectors are precomputed (SMALR,
+            `parameters_at_test`: parameters left if the vocabulary's word vectors are precomputed (SMALR,
             Section 5).
     """
     reader = Evaluations(evaluations, settings.seeds)

@@ -21,7 +21,7 @@ class Row(Sparse):
     row: Number = Field(description="its number, 0 or more")
     group: str | None = Field(default=None, description="heading above the row")
     method: str = Field(description="what the paper calls the method")
-    training_data: str | None = Field(default=None, description="the paper's name of the training data")
+    training_data: str | None = Field(default=None, description="the paper's name for the training data")
     single_model: Literal["Y", "N"] | None = Field(
         default=None, description="Y or N: whether one model has all languages"
     )

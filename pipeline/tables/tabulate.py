@@ -61,7 +61,7 @@ def tabulate(
         comparison: CSV to write, one number per line.
 
     Raises:
-        InputError: evaluations are missing, or those of one column are not among the same candidates.
+        InputError: evaluations are missing, or evaluations of one column are not among the same candidates.
     """
     for row in settings.left_out:
         log.warning("%s: omitted: %s", table, row)
@@ -123,7 +123,7 @@ def _mean(evaluations: Evaluations, keys: Sequence[Place], metric: str) -> pd.Se
 
 
 def _candidates(evaluations: Evaluations, keys: Sequence[Place]) -> Row:
-    """Candidates of one language; for several, those of the largest, and the mean chance level."""
+    """Candidates of one language; of several, the most candidates, and the mean chance level."""
     every = [evaluations.candidates(key, language) for key, language in keys]
     chance = {metric: sum(one["chance"][metric] for one in every) / len(every) for metric in METRICS}
     return {**{name: max(one[name] for one in every) for name in ("images", "sentences")}, "chance": chance}
@@ -187,7 +187,7 @@ def _printed_table(numbers: pd.DataFrame, settings: TableSettings) -> pd.DataFra
 
 
 def printed_metrics(table: Table) -> list[str]:
-    """The recalls that a table prints, a part of those in its comparison."""
+    """The recalls that a table prints; its comparison has all."""
     if isinstance(table.metrics, list):
         return [*table.metrics]
     return list(METRICS) if table.metrics == "all" else ["mR"]

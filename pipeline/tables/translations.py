@@ -11,8 +11,8 @@ Origins = Mapping[str, Iterable[str]]  # who made the translations of each pair 
 def provider_label(origins: Origins) -> str:
     """The providers of some translations: `google`, or `en-zh: google; others: dictionary (word by word)`.
 
-    Language pairs are named where they differ; the largest group with the same provider is `others`. Where
-    several providers made those of one pair, all are named: `en-zh: baidu and google`. Empty without
+    Language pairs are named where they differ; the largest group with the same provider is `others`. If
+    several providers translated one pair, all are named: `en-zh: baidu and google`. Empty without
     translations.
     """
     alike: dict[str, list[str]] = {}
@@ -26,7 +26,7 @@ def provider_label(origins: Origins) -> str:
 
 
 def word_by_word(origins: Origins) -> bool:
-    """Whether some of the translations are word by word."""
+    """Whether some of the translations were made word by word."""
     return any(DICTIONARY in made_by for made_by in origins.values())
 
 
@@ -34,7 +34,7 @@ def translation_columns(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, st
     """The translation columns of a table, line by line.
 
     `translations`: the providers of the translations of the line's row, empty if it has none. `word_by_word`:
-    `yes` where some of the line's own are.
+    `yes` if some translations behind the line are word by word.
 
     Args:
         lines: `row`, number of the row; `origins`, of the line (`Origins`).

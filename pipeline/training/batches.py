@@ -20,8 +20,8 @@ Rows = NDArray[np.int64]
 class Batch:
     """A batch.
 
-    images: (n,) rows of images. rows: for each language the sampled sentences' rows, `per_image` of an image.
-    slots: for each sentence the place of its image in `images`. per_image: sentences of an image.
+    images: (n,) rows of images. rows: for each language the rows of the sampled sentences, `per_image` for
+    each image. slots: for each sentence the place of its image in `images`. per_image: sentences per image.
     """
 
     images: Rows
@@ -193,13 +193,13 @@ def language_groups(
 ) -> list[Rows]:
     """Rows of images that are sampled equally often (MULE: English only, English-Japanese, English-Chinese).
 
-    An image belongs to the largest groups of which it has every language; images in no group form a further
+    An image belongs to the largest groups whose languages all caption it; images in no group form a further
     group.
 
     Args:
         images: the training images.
         captioned: for each language of the experiment the images with original captions.
-        groups: sets of languages; empty where the data are balanced.
+        groups: sets of languages; empty if the data are balanced.
     """
     known_groups = dict.fromkeys(
         tuple(language for language in group if language in captioned) for group in groups

@@ -85,7 +85,7 @@ def recalls_on_cpu(
 ) -> dict[str, float]:
     """Validation mR of the best epoch on the CPU, where evaluation will compute it again.
 
-    The model stays there. A GPU rounds otherwise, which can move a query by a rank.
+    The model stays there. A GPU rounds differently, which can move a query by a rank.
 
     Raises:
         InputError: the two differ by more than rounding explains.

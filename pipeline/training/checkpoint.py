@@ -44,7 +44,7 @@ def keep_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> None:
 
 
 def restore_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> bool:
-    """Restore the files of a run that an earlier job finished; whether there is one."""
+    """Restore the files of a run that an earlier job finished; return whether there was such a run."""
     state = load_checkpoint(path, fingerprint)
     if state is None or "finished" not in state:
         return False

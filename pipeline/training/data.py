@@ -38,8 +38,8 @@ Tables = Mapping[str, pd.DataFrame]  # sentence tables by language
 class Inputs:
     """Files of one experiment.
 
-    sentences: sentence tables with the data set's own captions. translations: those with translations.
-    words: one vocabulary per language. features: image features, None for pretraining.
+    sentences: sentence tables with the data set's own captions. translations: sentence tables with
+    translations. words: one vocabulary per language. features: image features, None for pretraining.
     pretrained: weights of the universal embedding's layers, None where LP is off; for another embedding, the
     output of its pretraining. steps: output of `count-steps`, if an epoch has as many steps as another
     experiment's.
@@ -78,7 +78,7 @@ class TrainingData(PretrainingData):
     """What is read for a training.
 
     validation: the validation split. captions: training captions of each language by origin. translations:
-    those of them that are translations, of each pair of languages by origin.
+    the translations among these captions, for each pair of languages by origin.
     """
 
     validation: Corpus

@@ -24,7 +24,7 @@ def caption_pairs(images: Sequence[Rows], first_rows: Sequence[int]) -> Rows:
 
     Args:
         images: for each language the row (B,) of each caption's image, ascending.
-        first_rows: for each language the row of its first caption among those of all languages.
+        first_rows: for each language the row of its first caption among the captions of all languages.
 
     Returns:
         (P, 2) rows among the captions of all languages.

@@ -1,4 +1,4 @@
-"""Validation as in the public code of *Lessons*: five captions in a row are taken for one image's.
+"""Validation as in the public code of *Lessons*: five captions in a row are assumed to belong to one image.
 
 With five captions per image, they do. With one caption per image, only every fifth image is a query, and
 four of five captions are matched to a wrong image.
@@ -16,10 +16,11 @@ CAPTIONS = 5
 
 
 def mean_recall_by_fives(model: RetrievalModel, corpus: Corpus, language: str) -> float:
-    """mR of a language in percent, as that code computes it; up to four captions at the end are dropped.
+    """mR of a language in percent, as the public code computes it; up to four captions at the end are
+    dropped.
 
     Captions and images are in the order of the images, each caption with its image: the image of the first of
-    five consecutive captions is assumed to be that of all five.
+    five consecutive captions is assumed to be the image of all five.
     """
     captions = corpus.languages[language]
     groups = len(captions.image) // CAPTIONS

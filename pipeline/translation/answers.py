@@ -12,7 +12,8 @@ from pipeline.common.escapes import escape_in, unescape
 from pipeline.datasets.damaged_text import misread_letters
 from pipeline.translation.notices import notice
 
-_LENGTH, _GROWTH = 200, 10  # an answer has at most so many characters, and so many for each of the caption
+# An answer has at most so many characters, plus so many for each character of the caption.
+_LENGTH, _GROWTH = 200, 10
 _NUMBER = re.compile(r"\W?\d+\s*[.)\]．）、:](?!\d)|#\d+\b|\(?\d+\s+[-–—]\s|[\u2460-\u249b]|[-*•·‣▪]\s")
 _LOST_LETTER = re.compile(r"\w\?\w|\?\?")
 
@@ -41,7 +42,7 @@ def _too_long(line: str, answer: str) -> str:
 
 
 def _characters(line: str, answer: str) -> str:
-    """Control characters, U+FFFD and characters that are none; blanks are left to `split`."""
+    """Control characters, U+FFFD and noncharacters; blanks are left to `split`."""
     wrong = [character for character in impossible(answer) if character not in line]
     if not wrong:
         return ""

@@ -169,7 +169,8 @@ class Cache:
             a_second, a_day: requests that all jobs together may make.
 
         Returns:
-            The time (seconds since the epoch) from which it may be sent; None: the day's are used up.
+            The time (seconds since the epoch) from which it may be sent; None: the day's requests are used
+            up.
         """
         day = datetime.now(UTC).date().isoformat()
         with self._lock, self._transaction():

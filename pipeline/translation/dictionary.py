@@ -56,7 +56,7 @@ class DictionaryTranslator:
     ):
         self.source, self.target = source, target
         self.target_words: Counter[str] = target_words or Counter()
-        self.words = self.translated = 0  # seen so far, and those of them that the dictionaries have
+        self.words = self.translated = 0  # words so far, and known words among them
         self._best = {
             # max() keeps the first of equals.
             word: max(candidates, key=lambda candidate: self.target_words[candidate])

@@ -141,7 +141,7 @@ def _mistakes(row: Row, keys: set[Row]) -> Iterator[str]:
         if not re.fullmatch(pattern, values[column]):
             yield f"{column}: found {values[column]!r}; expected {pattern}"
     if digest(values["text"]) != values["digest"]:
-        yield f"digest: not the one of its text {values['text'][:40]!r}"
+        yield f"digest: does not match its text {values['text'][:40]!r}"
     if row[: len(KEY)] in keys:
         yield f"a second answer to {values['text'][:40]!r}"
 

@@ -117,7 +117,7 @@ def _download(name: str, revision: str | None) -> Path:
         return Path(snapshot_download(name, revision=revision, allow_patterns=list(_FILES)))
     except Exception as error:  # errors of the hub or the network, or an invalid name
         raise InputError(
-            f"provider marian: model {name!r} is no folder here and could not be fetched from the hub "
+            f"provider marian: model {name!r} is not a folder here and could not be fetched from the hub "
             f"({type(error).__name__}). Give a folder with the model (translation.pairs.S-T.model)."
         ) from None
 

@@ -2,8 +2,8 @@
 
 A notice is recognised in three ways, each independent of the others: by phrases that no caption says, by the
 share of its words that are about services, and because it is in English, or in Latin letters, where the
-target is another language. What the caption says itself is no notice. Of 641,899 pairs of Flickr30k and
-Flickr8k in English, German, French, Czech, Chinese and Japanese, none is taken for one.
+target is another language. Words that the caption itself has do not count. Of 641,899 pairs of Flickr30k and
+Flickr8k in English, German, French, Czech, Chinese and Japanese, none is mistaken for a notice.
 """
 
 import re
@@ -91,7 +91,7 @@ throttled timed timeout token translate translated translation translations tran
 unavailable unable unauthorized unexpected unknown unsupported upgrade upstream url usage valid
 verified verify version warning website worker
 """
-# Such words that are a notice even as the only one.
+# Words of this kind that make an answer a notice even if there is only one of them.
 _CERTAIN = """
 authenticate blocked captcha denied disabled error exception expired failed failure fatal forbidden invalid
 maintenance malformed overloaded throttled timeout unauthorized unavailable unexpected unknown unsupported
@@ -103,7 +103,7 @@ longer more must need needs no not now of on one only or our out please right so
 then there this to today tomorrow too try under until up use used using was we were what when which while
 will with without would you your you're you've
 """
-# Words of English that are no words of other languages in Latin letters.
+# Words of English that are not words of other languages in Latin letters.
 _ENGLISH_ONLY = """
 again and are available before cannot could does from here its longer our please should than that the
 their there these they this those using were what when which with without would you your you're you've
@@ -123,7 +123,7 @@ def stopping_notice(text: str, answer: str) -> str:
 
 
 def notice(line: str, answer: str, target: str) -> str:
-    """Why the answer to a caption is a notice of the service; empty if it is none."""
+    """Why the answer to a caption is a notice of the service; empty if it is not."""
     for pattern in (_NOTICE, _PROGRAM):
         if (match := pattern.search(answer)) and not pattern.search(line):
             return f"a notice of the service ({match[0]!r})"

@@ -23,7 +23,7 @@ def multi30k_translations(folder: Path) -> pd.DataFrame:
         folder: sources, laid out as HOST/PATH.
 
     Raises:
-        InputError: lists files that are missing or do not have one line for each English one.
+        InputError: lists files that are missing or do not have one line for each English line.
     """
     files = PublishedFiles(folder)
     lines = {

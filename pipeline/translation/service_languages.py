@@ -1,4 +1,4 @@
-"""The languages that each service translates, and its codes of them.
+"""The languages that each service translates, and its codes for them.
 
 Taken from the services' documentation in 2025. Services add languages: `codes` of a provider names more.
 """
@@ -35,7 +35,7 @@ CODES_OF_SERVICES = {
 
 
 def code_at(service: str, code: str, codes: Codes) -> str:
-    """A service's code of a language; `codes` of the provider come first."""
+    """A service's code for a language; `codes` of the provider come first."""
     return codes.get(code) or language(code).services.get(service, code)
 
 

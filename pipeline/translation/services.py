@@ -42,7 +42,8 @@ class Service(NamedTuple):
 
 
 # Google refuses URLs above 16 KiB (1,800 Chinese characters passed, 1,900 did not: deep-translator's
-# issue 224). The others' texts go into the URL too, but for Microsoft's; 8,000 is what common servers take.
+# issue 224). All other services except Microsoft's also have the text in the URL; common servers accept
+# 8,000.
 SERVICES = {
     "google": Service("GoogleTranslator", {}, 4_999, 16_000),
     "deepl": Service("DeeplTranslator", {"api_key": "DEEPL_API_KEY"}, 50_000, 8_000),
@@ -56,7 +57,7 @@ _HTTPS = {"mymemory": "https://api.mymemory.translated.net/get"}  # deep-transla
 _WHOLE = 5.0  # limit on the time of a whole answer, in multiples of the limit between two bytes
 _MIN_SECONDS = 1.0  # that an answer may take, however short `max_wait` is
 _SECRET = 8  # length of a key from which its occurrence in an answer is no coincidence
-# What deep-translator's readers raise for an answer without a translation.
+# What deep-translator raises when it finds no translation in an answer.
 _NO_TRANSLATION = (KeyError, IndexError, TypeError, AttributeError, StopIteration)
 _RESULT = re.compile(r"<div[^>]*class=[\"'](?:t0|result-container)[\"'][^>]*>(.*?)</div>", re.DOTALL)
 
@@ -69,8 +70,8 @@ class ServiceClient:
         codes: the service's codes of languages, if they differ from the known codes.
 
     Raises:
-        InputError: the service does not know a language, its address is none, or a key is not in the
-            environment.
+        InputError: the service does not know a language, its address is invalid, or a key is not in the
+        environment.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class ServiceClient:
         codes: Mapping[str, str] | None = None,
     ):
         self.service = SERVICES[service]
-        # To these deep-translator adds the name of a page.
+        # To the addresses of DeepL and LibreTranslate, deep-translator adds the name of a page.
         self.url = (
             f"{url.rstrip('/')}/" if url and service in ("deepl", "libre") else url or _HTTPS.get(service, "")
         )
@@ -92,11 +93,11 @@ class ServiceClient:
         self._keys = {name: os.environ[name] for name in self.service.keys.values()}
         self._codes = [code_at(service, code, codes or {}) for code in (source, target)]
         self._threads = threading.local()
-        # Its own reads the languages from Microsoft, by a request that nobody counts.
+        # deep-translator would ask Microsoft for its languages, in a request that nobody counts.
         without_request: dict[str, Any] = {"_get_supported_languages": lambda translator: {}}
         library = getattr(deep_translator, self.service.translator)
         self._class = type("Translator", (library,), without_request)
-        # urllib3 logs URLs, and keys stand in some.
+        # urllib3 logs URLs, and some contain keys.
         logging.getLogger("urllib3").setLevel(logging.CRITICAL)
         limits_of_service = limits or Limits()
         seconds = max(_MIN_SECONDS, min(_WHOLE * limits_of_service.timeout, limits_of_service.max_wait))
@@ -140,7 +141,7 @@ class ServiceClient:
             match = _RESULT.search(self._session.last_answer)
             if match and "<" in match[1]:  # deep-translator would join the words around a tag
                 raise TextRefused(f"an answer with HTML tags: {hide(match[1], self._keys)[:80]!r}")
-            if answer is None:  # deep-translator's, of a text that came back as it was
+            if answer is None:  # raised by deep-translator if a text came back unchanged
                 return text
         if not isinstance(answer, str):
             raise TextRefused(self._no_translation_message())
@@ -165,9 +166,9 @@ class ServiceClient:
             yield lacking
 
     def _translator(self) -> Any:
-        """This thread's translator: deep-translator's keep the text of a request in themselves."""
+        """This thread's translator: deep-translator's objects store the text of a request."""
         if not hasattr(self._threads, "translator"):
-            # Its own lists of languages date from 2023, so they are not used.
+            # deep-translator's lists of languages date from 2023, so they are not used.
             keys = {argument: self._keys[name] for argument, name in self.service.keys.items()}
             translator = self._class(source="auto", target="auto", **keys)
             translator._source, translator._target = self._codes

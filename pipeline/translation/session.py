@@ -79,7 +79,7 @@ class ServiceSession(LimitedSession):
         except TooSlow as error:
             raise ServiceUnavailable(str(error)) from None
         except _INVALID:
-            raise EngineStopped(f"{_place(url)} is no address (`url` of the provider).") from None
+            raise EngineStopped(f"{_place(url)} is not an address (`url` of the provider).") from None
         except requests.RequestException as error:
             # Without the error's text: it contains the URL, which may contain a key.
             raise ServiceUnavailable(type(error).__name__) from None
@@ -110,7 +110,7 @@ class ServiceSession(LimitedSession):
         if not (here and there and there.hostname) or address_mistake(
             there._replace(query="", fragment="").geturl()
         ):
-            raise EngineStopped(f"{_place(url)} redirects to what is no address: check its own (`url`).")
+            raise EngineStopped(f"{_place(url)} redirects to an invalid address: check `url`.")
         if here.hostname != there.hostname or (here.scheme, there.scheme) == ("https", "http"):
             raise EngineStopped(
                 f"{here.hostname} redirects to {there.scheme}://{there.hostname}, where neither captions nor "

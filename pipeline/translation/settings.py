@@ -103,7 +103,7 @@ class ServiceKeys(ProviderBlock):
         default=None, description="an arbitrary label; a new one translates all captions again"
     )
     codes: dict[LanguageCode, Text] | None = Field(
-        default=None, description="the service's codes of languages, where they are not those known"
+        default=None, description="the service's codes for languages, if they differ from the known codes"
     )
 
 

@@ -40,7 +40,7 @@ class Translator(Protocol):
 class Translations(NamedTuple):
     """The result of translating some captions.
 
-    `table`: sentence table in the target language. `left_out`: captions whose answer is no translation,
+    `table`: sentence table in the target language. `left_out`: captions whose answer is not a translation,
     with the columns `LEFT_OUT`; status as in translation_status.py.
     """
 

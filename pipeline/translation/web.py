@@ -175,11 +175,11 @@ def request_batches(texts: Iterable[str], service: Service) -> Iterator[list[str
 def split_answer(answer: str, lines: Sequence[str], target: str) -> list[str] | None:
     """The translation of each line; None if the lines of an answer cannot be separated safely.
 
-    They cannot if lines were merged, dropped, added, left blank or numbered, are all the same, or hold what
-    no translation does. Lines that changed places are not detected.
+    They cannot if lines were merged, dropped, added, left blank or numbered, are all the same, or contain
+    what no translation contains. Lines that changed places are not detected.
 
     Raises:
-        TextRefused: the answer to a single line is no translation.
+        TextRefused: the answer to a single line is not a translation.
         EngineStopped: it is a notice that the service translates nothing.
     """
     if stopping_notice(" ".join(lines), answer):
@@ -197,7 +197,7 @@ def split_answer(answer: str, lines: Sequence[str], target: str) -> list[str] | 
     translations = [unescape_answer(line, part) for line, part in zip(lines, parts, strict=True)]
     faults = [fault(*pair, target) for pair in zip(lines, translations, strict=True)]
     if len(lines) == 1 and faults[0]:
-        raise TextRefused(f"its answer is no translation: {faults[0]}")
+        raise TextRefused(f"its answer is not a translation: {faults[0]}")
     if any(faults) or (len(lines) > 1 and len(set(translations)) == 1 < len(set(map(letters, lines)))):
         return None
     return translations

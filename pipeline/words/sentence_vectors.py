@@ -56,7 +56,7 @@ def embed_captions(
     texts = set(table[table["language"] == language]["caption"])
     if not texts:
         raise InputError(f"{sentences}: no captions in {language!r}.")
-    captions = sorted(texts, key=lambda text: (len(text), text))  # like lengths together: little padding
+    captions = sorted(texts, key=lambda text: (len(text), text))  # similar lengths need little padding
     weights = weights_digest(encoder)
     folder = partial / _fingerprint(captions, settings, weights)
     progress = Progress("captions", len(captions))

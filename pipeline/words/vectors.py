@@ -214,7 +214,7 @@ def _rows(path: Path, dimension: int) -> Iterator[tuple[int, str, str]]:
 
 
 def _vector(numbers: str, dimension: int) -> NDArray[np.float32]:
-    """The numbers of a row; raises `ValueError` if they are malformed or too few or many."""
+    """The numbers of a row; raises `ValueError` if they are malformed, too few or too many."""
     vector = np.array(numbers.split(), dtype=np.float32)
     if vector.shape != (dimension,) or not np.isfinite(vector).all():
         raise ValueError(f"found {len(vector)} numbers, expected {dimension} finite ones")

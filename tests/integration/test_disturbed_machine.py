@@ -54,7 +54,7 @@ class Stage:
         self.patch, self.said = patch, said
 
     def __call__(self, *arguments: object) -> str:
-        """Run it; returns its error, which is one line, or an empty text."""
+        """Run the stage; return its error, which is one line, or an empty text."""
         self.patch.setattr(sys, "argv", ["pipeline", *map(str, arguments)])
         self.said.readouterr()
         status = __main__.main()
@@ -308,7 +308,8 @@ def test_permission_denied_to_read_and_to_write(tmp_path: Path, stage: Stage) ->
             folder.chmod(folder.stat().st_mode | 0o055)
     table, output = captions(tmp_path / "captions.csv"), tmp_path / "made" / "tokens.csv"
     output.parent.mkdir()
-    assert stage(*tokenize(table, tmp_path / "tokens.csv")) == ""  # which imports what nobody may not read
+    # The first call imports modules that the user "nobody" may not read.
+    assert stage(*tokenize(table, tmp_path / "tokens.csv")) == ""
     denied = (
         "permission denied. Change its owner or mode, or its folder's, then run the same command again: "
         "what was finished is kept.\n"

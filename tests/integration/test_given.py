@@ -287,7 +287,7 @@ def test_a_figures_points_have_models_of_all_seeds(paper: dict[str, Options]) ->
 
 SMALR = "work/flickr8k/multi30k/experiments/smalr/seed3"
 CHINESE = "work/flickr8k/flickr8kcn"
-PARTS = {  # an experiment of a user, trained as those of Lessons
+PARTS = {  # an experiment of a user, trained like the experiments of Lessons
     "branches": "shared",
     "captions": "human",
     "languages": ["zh", "ja"],
@@ -359,7 +359,7 @@ def test_captions_that_were_translated_keep_their_origin(flickr8k: dict[str, Opt
 
 
 def test_parts_of_a_data_set_contain_only_its_own_captions(flickr8k: dict[str, Options]) -> None:
-    """Chinese captions are by people, Google and Baidu, Japanese captions only by Google."""
+    """Chinese captions are human, Google's or Baidu's; Japanese captions are only Google's."""
     for code, part, origin in (("zh", "comparable", "human"), ("ja", "translation", "google")):
         made = flickr8k[f"{CHINESE}/parts/{part}/{code}.csv"]
         assert (made["sentences"], made["origin"]) == ([f"{CHINESE}/tokens/{code}.csv"], [origin])

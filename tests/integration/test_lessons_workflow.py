@@ -109,7 +109,8 @@ def test_another_quirk_of_the_code_trains_only_what_uses_it(shared_project: Proj
     shared_project.configure(**{**SETTINGS, "lessons": {**SETTINGS["lessons"], "validated_by_fives": ["en"]}})
     validated = shared_project.would_run("results/few.csv")
     shared_project.configure(**SETTINGS)
-    assert jobs["select_captions"] == 2  # bi-disjoint, monolingual-half-en; as code it was so before
+    # bi-disjoint and monolingual-half-en; rows as published code have had these halves before
+    assert jobs["select_captions"] == 2
     assert "select_captions" not in validated
     assert validated["train_lessons"] == len(ROWS) + 1  # a model for each column of multilingual-comparable
 

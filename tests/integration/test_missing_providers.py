@@ -114,7 +114,7 @@ def test_translations_are_not_mentioned_if_none_are_needed(project: Project) -> 
 
 
 @pytest.mark.usefixtures("nothing_given")
-def test_nor_are_they_if_data_on_request_are_missing(project: Project) -> None:
+def test_translations_are_not_mentioned_if_only_data_on_request_are_missing(project: Project) -> None:
     text = message(project, "results/table2.csv")
     assert "is given on request" in text
     assert "ranslat" not in text

@@ -207,7 +207,7 @@ def test_a_loss_is_added_and_computes_what_it_says(finished_project: Project) ->
     similarity = torch.tensor([[2.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
     loss = made["contrastive_loss"](similarity, torch.eye(2, dtype=torch.bool))
     assert float(loss) == pytest.approx(0.1269280110429725)
-    # A second caption of the first image is no negative of the first: the image's only negative is at 0.
+    # A second caption of the first image is not a negative of the first: the image's only negative is at 0.
     similarity = torch.tensor([[2.0, 0.0], [2.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
     own = torch.tensor([[True, False], [True, False], [False, True]])
     two_negatives = 0.2395447662218847  # the second image's: -log(e^2 / (e^2 + 2))

@@ -93,7 +93,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "HEM": {**NC, **LC, "assignment": {"gradient": "gated", "features": "centred", "pairs": "different"}},
     "SMALR": {**NC, **LC, **MASKING, "assignment": {"gradient": "straight_through"}},
-    "SMALR, three sentences an image": {
+    "SMALR, three sentences per image": {
         **MASKING,
         "captions": "human+mt",
         "training": {"sentences_per_image": 3},

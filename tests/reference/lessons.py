@@ -23,7 +23,7 @@ def embed_captions(
 ) -> Tensor:
     """Unit vectors (B, e). The words of all languages are in one table, which one GRU reads.
 
-    lengths: how many words of each caption are read, if not all: after its last one a caption is padding.
+    lengths: how many words of each caption are read, if not all; beyond these words a caption is padding.
     """
     code = settings["languages"][0]
     ids = [of_caption for _, of_caption in captions]
@@ -71,7 +71,7 @@ def train(
     The public code's learning rate in models of one language: the initial one times 0.1 ** (epoch // 15),
     with epochs counted from 0; 15 is `divide_learning_rate_every`.
 
-    captions: of all languages, one after another, and after them those whose pairs are of other captions.
+    captions: of all languages, one after another, and after them the captions that only pairs have.
     """
     tasks, weights, adam = settings["lessons"], dict(weights), Adam()
     names, waited, result = trainable(weights), 0, Training()

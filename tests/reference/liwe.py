@@ -30,7 +30,7 @@ def training_alphabet(captions: Mapping[str, Sequence[Row]]) -> dict[str, set[st
 
 
 def spelling(word: str, known: set[str], longest: int) -> str:
-    """The first characters of a word; one that training does not know is blank."""
+    """The first characters of a word; a character that training does not know becomes NUL."""
     return "".join(letter if letter in known else "\0" for letter in word[:longest])
 
 
@@ -89,7 +89,7 @@ def embed_images(weights: Weights, features: Tensor) -> Tensor:
 def loss_terms(
     weights: Weights, sentences: Spelled, features: Tensor, batch: Batch, settings: Settings, step: int
 ) -> dict[str, Tensor]:
-    """Captions against images, mean over languages; captions of each two languages, mean over pairs."""
+    """Captions against images, mean over languages; captions of each pair of languages, mean over pairs."""
     liwe, slots = settings["liwe"], batch.slot_tensors()
     words = {code: [sentences[code][row][1] for row in rows] for code, rows in batch.rows.items()}
     images = embed_images(weights, features[batch.images])
@@ -149,7 +149,7 @@ def train(
 
 @torch.no_grad()
 def model_ranks(weights: Weights, settings: Settings, split: Split, queries: Spelled, language: str) -> Ranks:
-    """As `evaluation.model_ranks`."""
+    """The ranks of `evaluation.model_ranks`, for LIWE."""
     rows, image_of = gallery(split, language)
     assert [image for image, _ in queries[language]] == [image for image, _ in split.sentences[language]]
     words = [of_query for _, of_query in queries[language]]

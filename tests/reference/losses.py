@@ -58,7 +58,7 @@ def matching_loss(
 
 
 def score_matching_loss(scores: Tensor, image_of: Tensor, triplets: Settings, weights: Settings) -> Tensor:
-    """SMALR, Section 3.4: MULE's Equation 3 of scores (B, n), whose distance is 1 - score."""
+    """SMALR, Section 3.4: MULE's Equation 3 on scores (B, n), whose distance is 1 - score."""
     margin, count = triplets["margin"], triplets["num_hard_negatives"]
     right = scores.gather(1, image_of[:, None])
     other_image = image_of[:, None] != torch.arange(scores.shape[1])

@@ -1,4 +1,4 @@
-"""MULE's model and those it compares with (Figure 2, "Implementation Details"): EmbN, PARALLEL-EmbN, VSE."""
+"""MULE's model, EmbN, PARALLEL-EmbN and VSE (MULE, Figure 2, "Implementation Details")."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -193,7 +193,7 @@ def initial_weights(
 def hybrid_words(
     weights: Weights, model: Settings, language: str, sentences: list[list[int]]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """As `model.universal_words`: a word is its own vector by its language's layer, or its entry."""
+    """Like `model.universal_words`: a word is its own vector by its language's layer, or its entry."""
     name = f"universal.{language}"
     ids, lengths = pad(sentences)
     own, entry = (weights[f"{name}.{kind}"][ids][:, :, None] for kind in ("own", "entry"))
@@ -217,7 +217,7 @@ def objective(
     settings: Settings,
     done: float,
 ) -> Objective:
-    """As `training.objective`, with the masked sentences. kept: what dropout keeps, and the masked words."""
+    """Like `training.objective`, with masked sentences. kept: what dropout keeps, and the masked words."""
     sentences, slots = batch.word_ids(split), batch.slot_tensors()
     embedded = embed_sentences(weights, settings, sentences, True, hybrid_words)
     images = embed_images(weights, settings, split.features[batch.images], kept[0])
@@ -238,7 +238,7 @@ def masking_objective(
     settings: Settings,
     done: float,
 ) -> Objective:
-    """As `training.embedded_objective`, with the matching of masked sentences and their reconstruction."""
+    """Like `training.embedded_objective`, with the matching of masked sentences and their reconstruction."""
     terms, loss = embedded_objective(weights, initial, embedded, images, slots, settings, done)
     masking = settings["masking"]
     multimodal = {code: s for code, (_, s) in masked.items()}

@@ -94,7 +94,7 @@ def mean_matching(
 def ranking_terms(
     multimodal: Mapping[str, Tensor], images: Tensor, slots: Mapping[str, Tensor], settings: Settings
 ) -> dict[str, Tensor]:
-    """*Lessons*, Section 3: captions of all languages against images, and captions of each two languages."""
+    """*Lessons*, Section 3: captions against images, and captions of each pair of languages."""
     ranking = settings["ranking"]
 
     def loss(first: Tensor, first_slots: Tensor, second: Tensor, second_slots: Tensor) -> Tensor:
@@ -230,7 +230,7 @@ def train(
 
     Args:
         masks: of each step what dropout keeps, or what else `objective` takes in its place.
-        objective, word_vectors: those of a model that is not MULE's.
+        objective, word_vectors: of a model that is not MULE's.
     """
     weights, adam, training = dict(weights), Adam(), settings["training"]
     initial = {code: weights[f"universal.{code}.table.weight"].clone() for code in settings["languages"]}

@@ -159,7 +159,7 @@ def test_no_other_folder_is_replaced(inputs: Inputs, experiment: dict[str, Any],
 def test_a_replacement_that_fails_leaves_the_earlier_folder(
     fails_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At either rename: of the earlier folder to another name, or of the new one into its place."""
+    """Whichever rename fails: of the earlier folder to another name, or of the new folder into its place."""
     (tmp_path / "bundle").mkdir()
     (tmp_path / "bundle/mark").write_text("earlier")
     renames: list[Path] = []

@@ -15,7 +15,7 @@ def vocabularies() -> dict[str, Vocabulary]:
     }
 
 
-def test_the_language_that_knows_the_most_words() -> None:
+def test_the_language_with_the_most_known_words_is_detected() -> None:
     for sentence, language in (("A dog.", "en"), ("Ein Hund im Schnee", "de"), ("雪地里有一只狗", "zh")):
         found = detect_language(sentence, vocabularies())
         assert (found.sentence.language, found.alternatives) == (language, [])

@@ -92,7 +92,7 @@ BY_SENTENCE = {**SETTINGS, "epoch_unit": "sentences", "images_in_batch": "sample
 
 @pytest.mark.parametrize(
     ("images", "each", "steps"),
-    [  # SPEC, row k: batches of 450; sentences an image, with translations where there are any
+    [  # batches of 450; sentences per image, with translations if there are any
         (29_000, {"fr": 1}, 64),
         (29_000, {"en": 5}, 322),
         (29_000, {"en": 5, "de": 5, "fr": 1, "cs": 1}, 322),

@@ -104,7 +104,7 @@ def test_what_would_silently_change_captions_is_refused_with_its_line(tmp_path: 
     first, quote, code = str(caught.value).split("\n  - ")[1:]
     assert first == "a NUL byte; the file may be UTF-16 or damaged, save it as CSV in UTF-8: line 2"
     assert quote.startswith("a quotation mark that is not closed") and quote.endswith(": line 3")
-    assert code == "language 'jp' is no language of ISO 639-1, did you mean 'ja'?: line 6"
+    assert code == "language 'jp' is not in ISO 639-1, did you mean 'ja'?: line 6"
 
 
 def test_captions_over_several_lines_are_counted_in_a_warning(

@@ -16,7 +16,7 @@ FULL = "not enough memory: "
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (MemoryError(), f"{FULL}no more is to be had. Make the sizes"),
+        (MemoryError(), f"{FULL}none is left. Make the sizes"),
         (MemoryError("Unable to allocate 9 GiB\nat a place"), f"{FULL}Unable to allocate 9 GiB. "),
         (RuntimeError("[enforce fail at a.cpp:1] . can't allocate memory."), f"{FULL}can't allocate"),
         (ImportError("libtorch.so: failed to map segment from shared object"), f"{FULL}libtorch.so"),

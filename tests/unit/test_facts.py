@@ -422,7 +422,7 @@ def test_a_table_has_a_cell_for_each_number_that_the_paper_prints(paper: Configu
 DIGEST = "da2b0286efb4313165e57b3ae66da7c5a3772df1bacc25dc7cc8a42b9978a49b"
 RECALLS = [f"{way}_R@{k}" for way in ("i2s", "s2i") for k in (1, 5, 10)]
 
-# Printed mR that are not the mean of the six recalls printed beside them: (table, row, data set, language).
+# Printed mR that are not the mean of the six recalls printed next to them: (table, row, data set, language).
 SLIPS = {
     ("7", "11", "multi30k", "fr"): (54.0, 53.82),
     ("9", "12", "mscoco", "zh"): (58.8, 58.08),

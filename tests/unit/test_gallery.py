@@ -208,7 +208,7 @@ def test_images_are_embedded_once_whatever_the_number_of_languages(project: Proj
 
 
 def test_validation_has_the_same_candidates(project: Project) -> None:
-    """With the test images as validation split, mR are those of the test, not the stored 100."""
+    """With the test images as validation split, the mR are the test's, not the stored 100."""
     for language in TEXT:
         path = project.folder / f"{language}.csv"
         table = pd.read_csv(path, keep_default_na=False).query("image != 'v'")

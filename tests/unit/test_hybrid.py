@@ -122,7 +122,7 @@ def test_gradients_are_those_of_finite_differences() -> None:
     begin = [made.get_parameter(name).detach().clone().requires_grad_() for name in names]
 
     def read(*values: Tensor) -> Tensor:
-        entries = torch.cat([torch.zeros(1, 2), values[0][1:]])  # padding's row is no weight
+        entries = torch.cat([torch.zeros(1, 2), values[0][1:]])  # padding's row is not a weight
         state = dict(zip(names, [entries, *values[1:]], strict=True))
         with torch.nn.utils.stateless._reparametrize_module(made, state):
             words = read_words(made, sentences)

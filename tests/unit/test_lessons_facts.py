@@ -131,8 +131,9 @@ def test_rows_of_the_text_have_no_quirk_of_the_code(paper: Configuration) -> Non
 def test_rows_as_published_code_have_every_quirk_that_concerns_them(paper: Configuration) -> None:
     """Lengths if there are pairs; halves and their pairs; the learning rate of models of one language.
 
-    With one caption of each image drawn, English and German are validated by fives, and pairs are of another
-    draw. The code names the translations en1 and de1, which it validates as French and Czech: by ones.
+    If one caption of each image is sampled, English and German are validated by fives, and pairs come from
+    another sample. The code names the translations en1 and de1, which it validates as French and Czech: by
+    ones.
     """
     for table, row in rows(paper):
         if row.section != "as published code":

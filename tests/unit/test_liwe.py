@@ -209,7 +209,7 @@ def test_gradients_are_those_of_finite_differences() -> None:
 
 def test_segments_hold_the_batches_of_the_epochs_in_their_order() -> None:
     of = corpus()
-    plain = sampler(of, batch=2)  # 2 steps an epoch
+    plain = sampler(of, batch=2)  # 2 steps per epoch
     paced = PacedSampler(plain, steps=3)
     assert paced.num_segments(4) == 3  # 8 steps, rounded up to 9
     expected = [batch.images.tolist() for epoch in range(5) for batch in plain.epoch(epoch)]

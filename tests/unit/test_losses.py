@@ -205,7 +205,7 @@ def test_gradients_equal_finite_differences(kind: Literal["euclidean", "cosine"]
 
 
 def test_the_classifiers_loss_is_a_mean_over_sentences_or_over_languages() -> None:
-    """English has two sentences, of which the classifier is sure, German one, which it takes for English.
+    """English has two sentences, which the classifier is sure of, German one, which it mistakes for English.
 
     log(1 + e^-2) = 0.1269 and log(1 + e^2) = 2.1269: (2 x 0.1269 + 2.1269) / 3, or (0.1269 + 2.1269) / 2.
     """

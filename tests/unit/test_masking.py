@@ -57,7 +57,7 @@ def loss_by_reading(
 
 
 def embeddings(seed: int = 0) -> tuple[Vectors, Vectors]:
-    """Three languages: two sentences an image, one, three; the second and third lack some images."""
+    """Three languages with two, one and three sentences per image; the second and third lack some images."""
     torch.manual_seed(seed)
     masked, whole = (
         {key: torch.randn(len(of), 4).double().requires_grad_() for key, of in SLOTS.items()}

@@ -273,12 +273,12 @@ A couple of wood signs pointed in different directions.
 
 
 @pytest.mark.parametrize("target", ["de", "en", "zh", "ja", "ru", "af"])
-def test_notices_are_no_translations(target: str) -> None:
+def test_notices_are_not_translations(target: str) -> None:
     kept = [text for text in NOTICES if not (stopping_notice(LINE, text) or fault(LINE, text, target))]
     assert not kept
 
 
-def test_captions_about_servers_and_keys_are_no_notices() -> None:
+def test_captions_about_servers_and_keys_are_not_notices() -> None:
     taken = [text for text in CAPTIONS if stopping_notice("Ein Bild", text) or notice("Ein Bild", text, "en")]
     assert not taken
 
@@ -299,7 +299,7 @@ def test_captions_about_servers_and_keys_are_no_notices() -> None:
         ("Room 429", "429", "de"),
     ],
 )
-def test_real_answers_are_no_notices(line: str, answer: str, target: str) -> None:
+def test_real_answers_are_not_notices(line: str, answer: str, target: str) -> None:
     assert notice(line, answer, target) == stopping_notice(line, answer) == ""
 
 

@@ -70,7 +70,7 @@ def test_a_step_stays_on_its_device_and_reads_no_number_from_it(
 
 @pytest.mark.parametrize("similarity", ["cosine", "order"])
 @pytest.mark.parametrize("hinge", ["sum", "max"])
-def test_nor_does_a_step_of_the_earlier_systems(
+def test_a_step_of_the_earlier_systems_reads_no_number_from_its_device(
     experiment: dict[str, Any], similarity: str, hinge: str
 ) -> None:
     experiment["model"] |= {"encoder": "vse", "word_vectors": "scratch", "similarity": similarity}
@@ -83,7 +83,7 @@ def test_nor_does_a_step_of_the_earlier_systems(
     torch.stack(list(terms.values())).sum().backward()
 
 
-def test_nor_does_a_step_of_pretraining(experiment: dict[str, Any]) -> None:
+def test_a_step_of_pretraining_reads_no_number_from_its_device(experiment: dict[str, Any]) -> None:
     embedding = universal(model("shared", experiment["model"])).to(META)
     triplets = Triplets(**experiment["triplets"])
     terms = pretraining_terms(embedding, corpus().to(META), batch_of(experiment), triplets)
@@ -150,7 +150,9 @@ OF_OTHER_PAPERS = pytest.mark.parametrize("step", [smalr_step, liwe_step, lesson
 
 
 @OF_OTHER_PAPERS
-def test_nor_does_a_step_of_the_other_papers(experiment: dict[str, Any], step: Callable[..., Step]) -> None:
+def test_a_step_of_the_other_papers_reads_no_number_from_its_device(
+    experiment: dict[str, Any], step: Callable[..., Step]
+) -> None:
     fitted, terms = step(experiment, META)
     found = terms()
     assert {term.device for term in found.values()} == {META}
@@ -230,7 +232,9 @@ def test_a_gpu_is_never_waited_for_within_a_step(
 
 
 @OF_OTHER_PAPERS
-def test_nor_within_a_step_of_the_other_papers(experiment: dict[str, Any], step: Callable[..., Step]) -> None:
+def test_a_gpu_is_never_waited_for_within_a_step_of_the_other_papers(
+    experiment: dict[str, Any], step: Callable[..., Step]
+) -> None:
     if not torch.cuda.is_available():
         pytest.skip("no GPU here")
     fitted, terms = step(experiment, torch.device("cuda"))

@@ -430,7 +430,7 @@ def test_images_are_right_if_the_nearest_sentence_is_their_own() -> None:
         "b": [("two", True), ("un", False)],
         "c": [("two", False), ("deux", False)],
     }
-    assert found[0]["image"] == "a"  # those that are right come first
+    assert found[0]["image"] == "a"  # correct ones come first
 
 
 def test_a_sentence_has_its_nearest_images_and_its_own_marked() -> None:
@@ -492,7 +492,7 @@ def test_captions_are_escaped_and_languages_named(tmp_path: Path) -> None:
 
 def test_a_page_of_another_kind_is_refused(tmp_path: Path) -> None:
     (tmp_path / "other.html").write_text("<p>hello</p>")
-    with pytest.raises(InputError, match="no page of this project"):
+    with pytest.raises(InputError, match="not a page of this project"):
         main_of(tmp_path / "other.html")
     demo = configuration.load({"scale": "demo"}, ROOT / "config")
     with pytest.raises(InputError, match=r"results/mine\.csv"):

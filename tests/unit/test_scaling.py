@@ -158,7 +158,7 @@ def test_a_classifier_counts_if_a_loss_trained_it(tmp_path: Path) -> None:
 
 
 def test_weights_of_a_loss_count_and_are_not_needed_at_test_time(tmp_path: Path) -> None:
-    """Masking has a layer for universal embeddings of 5 numbers in two languages, and one for those of 4."""
+    """Masking has one layer for pairs of universal embeddings (5 numbers), one for multimodal ones (4)."""
     found = make_table(tmp_path, settings(point("SMALR", ["masked"], 2)), {"masked": ["en", "de"]})
     masking = (10 * 10 + 10) + (8 * 8 + 8)
     assert found["parameters"][0] == 2 * (TABLE + UNIVERSAL) + BRANCH + IMAGES + masking
@@ -199,7 +199,7 @@ def draw_figure(
 
 
 def circles(svg: ElementTree.Element) -> list[ElementTree.Element]:
-    """The points' circles: those with a title; the key's have none."""
+    """The circles of points, which have a title; the key's circles have none."""
     return [one for one in svg.iter("{http://www.w3.org/2000/svg}circle") if len(one)]
 
 

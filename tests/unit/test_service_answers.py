@@ -1,4 +1,4 @@
-"""Answers of services with status 200, or in headers, that are no translations: never stored or followed."""
+"""Answers of services with status 200, or in headers, that are not translations: never stored or followed."""
 
 import http.server
 import json

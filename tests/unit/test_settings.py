@@ -211,7 +211,7 @@ def test_one_file_sets_everything_as_in_the_authors_code(scale: str) -> None:
         "lambda2 applied": settings.classifier.weight_applied,
         "classifier's mean over": settings.classifier.mean_over,
         "u averages": model.universal_mean,
-        "sentences an image": (training.sentences_per_image, training.repeat_captions),
+        "sentences per image": (training.sentences_per_image, training.repeat_captions),
         "batch of": training.images_in_batch,
         "casing": settings.words.casing,
         "momentum of TensorFlow": round(1 - model.batch_norm_momentum, 9),
@@ -226,7 +226,7 @@ def test_one_file_sets_everything_as_in_the_authors_code(scale: str) -> None:
         "lambda2 applied": "twice",
         "classifier's mean over": "languages",
         "u averages": "padded",
-        "sentences an image": (2, True),
+        "sentences per image": (2, True),
         "batch of": "sampled_by_sentence",
         "casing": "last",
         "momentum of TensorFlow": 0.1,
@@ -354,11 +354,11 @@ def test_for_invalid_language_codes_the_intended_code_is_suggested() -> None:
             translation={"pairs": {"en-ua": {"provider": "google"}}},
         )  # fmt: skip
     told = str(caught.value)
-    assert "datasets.mscoco.languages.1: 'cn' is no language of ISO 639-1, did you mean 'zh'?" in told
-    assert "datasets.mscoco.languages.2: 'jp' is no language of ISO 639-1, did you mean 'ja'?" in told
-    assert "experiments.mule-nc.languages: 'cz' is no language of ISO 639-1, did you mean 'cs'?" in told
-    assert "tables.mine.columns.multi30k.0: 'xx' is no language of ISO 639-1" in told
-    assert "translation.pairs: 'ua' is no language of ISO 639-1, did you mean 'uk'?" in told
+    assert "datasets.mscoco.languages.1: 'cn' is not in ISO 639-1, did you mean 'zh'?" in told
+    assert "datasets.mscoco.languages.2: 'jp' is not in ISO 639-1, did you mean 'ja'?" in told
+    assert "experiments.mule-nc.languages: 'cz' is not in ISO 639-1, did you mean 'cs'?" in told
+    assert "tables.mine.columns.multi30k.0: 'xx' is not in ISO 639-1" in told
+    assert "translation.pairs: 'ua' is not in ISO 639-1, did you mean 'uk'?" in told
 
 
 def test_norwegian_is_a_language_although_yaml_reads_its_code_as_false(tmp_path: Path) -> None:

@@ -201,8 +201,8 @@ def test_a_sentence_of_only_mapped_words_has_no_gradient_on_french() -> None:
     assert gradient is None or not gradient.any()
 
 
-def test_figure_3_has_the_texts_reductions() -> None:
-    """PCA to 50, 100 and 200; 50 is a threshold of the text, 5, 10 and 25 are ours."""
+def test_figure_3_has_the_reductions_of_the_papers_text() -> None:
+    """PCA to 50, 100 and 200; the paper's text names the threshold 50, and 5, 10 and 25 are ours."""
     settings = configuration.load({"scale": "paper"}, CONFIG)
     found = {made.reduction: made for made in settings.experiments.values() if made.reduction}
     assert set(found) == {f"{kind}-{n}" for kind in ("frequency", "dictionary") for n in (5, 10, 25, 50)} | {

@@ -172,7 +172,7 @@ SAID = {
 
 
 def test_a_claim_compares_the_models_that_its_text_names() -> None:
-    """Transcribed from the paper, alike on each data set; those about Figure 3 are below."""
+    """Transcribed from the paper, alike on each data set; claims about Figure 3 are below."""
     found: dict[str, dict[str, dict[str, set[str]]]] = {}
     for claim in read_claims(CLAIMS):
         for compared in comparisons(claim):

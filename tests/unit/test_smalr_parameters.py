@@ -152,7 +152,7 @@ def test_every_claim_of_the_paper_is_there_and_compares_what_its_tables_have() -
 
 
 def test_a_mean_over_languages_weighs_each_equally() -> None:
-    """And every language once, on both sides: all ten (A), or those with captions by people (HA)."""
+    """And every language once, on both sides: all ten (A), or those with human captions (HA)."""
     people = {"mscoco": {"en", "zh", "ja"}, "multi30k": {"en", "de", "fr", "cs"}}
     for claim in read_claims(ROOT / "config" / "claims" / "smalr.yaml"):
         for compared in comparisons(claim):

@@ -1,4 +1,4 @@
-"""Tables from evaluations: rows and columns as the paper prints them, and one number a line."""
+"""Tables from evaluations: rows and columns as the paper prints them, and one number per line."""
 
 import json
 from pathlib import Path
@@ -218,7 +218,7 @@ AUGMENTED = ("multi30k", "mule-full-human+mt", "original", 0)
 def table_with_translations(
     folder: Path, seeds: list[int], **counted: Any
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """That table from evaluations whose translations were made by those `counted`."""
+    """The table from evaluations whose translations were made by the providers in `counted`."""
     of = settings("mine", tables={"mine": TRANSLATED}, seeds=seeds)
     every = {language: 50.0 for language in ("en", "de", "fr", "cs")}
     keys = {(cell.dataset, cell.experiment, cell.queries) for cell in cells(of)}

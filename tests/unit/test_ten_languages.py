@@ -107,7 +107,7 @@ def test_all_mistakes_about_translated_languages_are_reported_together() -> None
         in said
     )
     wrong["multi30k"]["translated_languages"] = ["xx"]
-    with pytest.raises(InputError, match=r"translated_languages\.0: 'xx' is no language of ISO 639-1"):
+    with pytest.raises(InputError, match=r"translated_languages\.0: 'xx' is not in ISO 639-1"):
         load(datasets=wrong)
 
 

@@ -211,7 +211,7 @@ def test_all_mistakes_of_a_file_are_listed_and_nothing_is_imported(cache: Cache,
     with pytest.raises(InputError) as caught:
         import_translations(file, tmp_path / "other.sqlite")
     parts = (
-        "digest: not",
+        "digest: does not match",
         "target: found 'german'",
         "status: found 'fine'",
         "a second answer",

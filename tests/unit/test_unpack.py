@@ -260,7 +260,7 @@ def test_a_zip_that_the_disk_cannot_hold_is_refused_before_anything_is_written(t
     for match in list(re.finditer(b"PK\x01\x02", content)):
         content[match.start() + 24 : match.start() + 28] = struct.pack("<I", 0xFFFFFFF0)
     large = tmp_path / "a.zip"
-    with open(large, "wb") as file:  # a sparse beginning, so that two terabytes are no bomb
+    with open(large, "wb") as file:  # a sparse beginning, so that two terabytes are not refused as a bomb
         file.write(b"PK")
         file.seek(1 << 40)
         file.write(content)

@@ -22,7 +22,7 @@ def warnings_of(**user: Any) -> list[str]:
 def test_a_key_that_some_rows_ignore_is_named_with_their_value() -> None:
     """SMALR's experiments have their own margin; MULE's and LIWE's have none in `triplets`."""
     assert warnings_of(triplets={"margin": 0.2}) == [
-        "mine: triplets.margin is 0.2 in some rows, and 0.05 in those of smalr "
+        "mine: triplets.margin is 0.2 in some rows, and 0.05 in rows of smalr "
         "(experiments.*.settings.triplets.margin)"
     ]
 
@@ -40,8 +40,8 @@ def test_a_language_that_a_model_lacks_is_named() -> None:
     rows = [{"row": 1, "method": "three", "experiment": "three"}]
     table = {"mine": {"columns": {"multi30k": ["en", "zh"], "mscoco": ["en", "zh"]}, "rows": rows}}
     assert warnings_of(experiments=three, tables=table) == [
-        "mine: three is without zh on multi30k, which has no captions of its own in it; "
-        "`languages: all` takes translated ones"
+        "mine: three lacks zh on multi30k, which has no captions of its own in that language; "
+        "`languages: all` includes translated languages"
     ]
     assert (
         warnings_of(experiments=three, tables={"mine": {"columns": {"multi30k": ["en"]}, "rows": rows}}) == []

@@ -122,7 +122,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("answer", REFUSED)
-def test_an_answer_that_is_no_translation_is_refused_with_its_caption(
+def test_an_answer_that_is_not_a_translation_is_refused_with_its_caption(
     answer: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with answering(libre(lambda text: answer)) as url, caplog.at_level(logging.WARNING, "pipeline"):
@@ -471,7 +471,7 @@ def test_languages_that_a_library_of_2023_lacks_are_translated() -> None:
     assert unlisted_message("deepl", ["en", "af"], {"af": "AF"}) == ""
 
 
-def test_french_quotation_marks_are_no_wrong_charset() -> None:
+def test_french_quotation_marks_are_not_a_wrong_character_set() -> None:
     for answer in ("« à «\u00a0non\u00a0»", "été…» dit-il", "Spaß“ – groß", "VOILÀ, l’ÉTÉ…", "naïve façade"):
         assert fault("a caption of some length", answer, "fr") == ""
 

@@ -54,7 +54,7 @@ if not workflow.is_main_process:
 
 CONFIG = Path(workflow.basedir, "config")
 
-# If all files are in a bucket (profiles/kubernetes), none of the user's is read before its job.
+# If all files are in a bucket (profiles/kubernetes), no file of the user's is read before its job.
 IN_BUCKET = bool(workflow.storage_settings.default_storage_provider)
 
 # Checks that are made before the first job are not repeated in every job of a cluster.
@@ -73,7 +73,7 @@ def command_targets():
     """Targets of the command; the workflow itself learns them only after it has read its rules."""
     if not workflow.is_main_process or os.path.basename(sys.argv[0]) != "snakemake":
         return ()
-    with contextlib.redirect_stderr(None):  # it says again which profile it reads
+    with contextlib.redirect_stderr(None):  # Snakemake repeats which profile it reads
         return snakemake.cli.parse_args(sys.argv[1:])[1].targets
 
 

@@ -60,7 +60,7 @@ rule draw_retrieved:
         "{params.images:q} --output {output:q} > {log:q} 2>&1"
 
 
-# Run times and downloaded files are shown as they are; they are no reason to write the report again.
+# Run times and downloaded files are shown as they are; if they change, the report is not written again.
 rule write_report:
     input:
         comparisons=pages.comparisons(PLAN),

@@ -6,7 +6,7 @@ rule download:
     wildcard_constraints:
         file=either(PLAN.sources),
     localrule: True
-    resources:  # where a file comes from is no reason to fetch it again
+    resources:  # a change of the address does not fetch the file again
         connections=1,
         disk_mb=for_job(sources.download_megabytes),
         mirror=SETTINGS.sources.mirror or "",

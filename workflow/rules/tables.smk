@@ -33,8 +33,8 @@ rule tabulate:
 
 # A finished table goes into results/{scale}, which no other scale writes to (`place` is the scale), and from there into
 # results/ (`place` is empty), which shows the scale that was asked for last: another scale is another input, so a table of
-# one scale never passes for that of another. Not both at once: of a job with an output that no job has made yet, Snakemake
-# does not see that its input is another.
+# one scale never passes for that of another. Not both in one job: while
+# one of its outputs has never been made, Snakemake does not notice that its input has changed.
 rule publish:
     input:
         table=for_job(pages.table_to_publish),

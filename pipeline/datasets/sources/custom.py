@@ -203,7 +203,7 @@ def _field_mistakes(row: Row) -> Iterator[str]:
         elif unknown := unknown_code(source):
             yield f"source_language {unknown}"
         elif source == row["language"]:
-            yield f"source_language is {source!r}, as its language; expected another, or nothing"
+            yield f"source_language is {source!r}, the caption's own language; expected another, or nothing"
 
 
 def _raw_mistakes(read: Row) -> Iterator[str]:

@@ -39,7 +39,7 @@ def classifier_loss(
         universal: u of all languages' sentences, (N, d). labels: (N,) numbers of their languages, on the CPU.
         classifier: linear layer (d, languages).
         strength: factor of the reversed gradient.
-        by_language: the mean over languages of each one's mean, instead of the mean over sentences.
+        by_language: the mean over languages of each language's mean, instead of the mean over sentences.
     """
     scores = classifier(reverse_gradient(universal, strength))
     if not by_language:

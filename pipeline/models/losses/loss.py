@@ -61,7 +61,7 @@ class Loss(Protocol[BlockT]):
     """A loss: NAMELoss in losses/NAME.py, for experiments with a block of settings NAME.
 
     Args:
-        block: its settings. settings: those of the model.
+        block: the settings of the loss. settings: the settings of the model.
     """
 
     block: BlockT

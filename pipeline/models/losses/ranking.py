@@ -34,7 +34,7 @@ def ranking_terms(images: Slotted, languages: Sequence[Slotted], ranking: Rankin
     """Losses by name: captions against images in each language, and captions of each pair of languages.
 
     Args:
-        images: those of the batch. languages: each language's captions.
+        images: of the batch. languages: each language's captions.
         similarity: `cosine` or `order`.
     """
 

@@ -36,7 +36,7 @@ class Segment:
     """The sentences of one language, or the images, among the embeddings of a batch.
 
     rows: (R,) of the embeddings. slots: (R,) the place of each row's image in the batch, ascending.
-    per_image: rows of an image.
+    per_image: rows per image.
     """
 
     rows: Rows
@@ -61,7 +61,7 @@ class Comparison:
 
     @property
     def num_positives(self) -> int:
-        """M."""
+        """M, the number of positives that form triplets."""
         return self.positives.size if self.every_positive else len(self.anchors)
 
     def shift(self, rows: int) -> "Comparison":
