@@ -2,9 +2,9 @@
 
     python -m benchmarks.consistency --configfile FILE ... --experiment smalr --seeds 0 1 2 --rates 1e-3 1e-2
 
-Prints for each rate the mR of CLC-C less that of CLC-A by language, the mean over both halves and all seeds,
-and the largest share of the weights that a language has. No test caption is read. The files that CLC-A reads
-must have been made, with the same configfiles, by
+Prints for each rate the mR of CLC-C minus the mR of CLC-A by language, the mean over both halves and all
+seeds, and the largest share of the weights that a language has. No test caption is read. The files that CLC-A
+reads must have been made, with the same configfiles, by
 `snakemake work/SCALE/DATASET/experiments/EXPERIMENT/seedN/test-average.json`.
 """
 

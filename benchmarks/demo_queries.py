@@ -2,9 +2,10 @@
 
     python -m benchmarks.demo_queries work/demo/multi30k/experiments/mule-full/seed0/index
 
-The query of a kind of thing is its shortest phrase ("a dog."), that of a colour is the word for it. A scene
-answers it if it shows such a thing, or a thing of that colour. Precision at five is the share of the first
-five scenes that do, of as many as there can be. Beside it is the precision of five scenes drawn at random.
+The query of a kind of thing is its shortest phrase ("a dog."), the query of a colour is the word for it. A
+scene answers it if it shows such a thing, or a thing of that colour. Precision at five is the share of the
+first five scenes that answer it, relative to the best possible share. Next to it is the precision of five
+scenes drawn at random.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""How many of the mistakes that mutmut puts into the code the tests find, by package, on a random sample.
+"""How many of mutmut's mistakes in the code are found by the tests, by package, on a random sample.
 
 All mutants take a day; a sample of each package gives its score with an interval in hours:
 
@@ -6,7 +6,7 @@ All mutants take a day; a sample of each package gives its score with an interva
     make mutants ONLY="$(python -m benchmarks.mutation_score names --each 60)"
     python -m benchmarks.mutation_score score
 
-Of the mutants that no test calls every one survives, so they count as tried.
+Mutants that no test calls survive, so they count as tried.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def by_package(results: Results) -> dict[str, Results]:
 
 
 def sample(packages: Mapping[str, Results], each: int, seed: int) -> list[str]:
-    """So many mutants of each package, all of a smaller one; the same ones for the same code and seed."""
+    """A number of mutants of each package, or all of a smaller one; the same for the same code and seed."""
     return [
         name
         for package, results in packages.items()

@@ -1,10 +1,10 @@
 """The training step as published codes of image-sentence retrieval have it: the baseline to compare with.
 
 A DataLoader draws one image after the other in Python and pads a batch's sentences to the longest of each
-language; every language passes the recurrent layer in a call of its own, over padding too, masked sentences
-in another; every loss term makes its own matrix of distances, and Equation 2 of SMALR is computed for each
-pair of languages. Layers are those of a `WordModel`, so that losses and gradients can be compared with
-those of `pipeline.training`; losses are those of tests/reference.
+language; every language has a separate call of the recurrent layer, over padding too, and masked sentences
+another; every loss term makes its own matrix of distances, and Equation 2 of SMALR is computed for each pair
+of languages. Layers come from a `WordModel`, so that losses and gradients can be compared with
+`pipeline.training`, and losses from tests/reference.
 """
 
 from collections.abc import Mapping, Sequence

@@ -4,10 +4,9 @@
     python -m benchmarks.retrieval --images 100000 --captions 1000000 --share 0.01
 
 Each method runs in a process of its own, on the same generated float32 vectors, and must give the same
-ranks. Seconds are of the ranks alone; peaks are of the whole process, with Python, torch and the vectors.
+ranks. Seconds are only for the ranks; peaks are of the whole process, with Python, torch and the vectors.
 The plain method holds all similarities and sorted places; it is left out above 10,000 images. With --share,
-the first captions alone are asked, against all images: that share of the tiles, from which the time of all
-is extrapolated.
+only the first captions are queries, against all images, and the time of all is extrapolated.
 """
 
 import argparse

@@ -7,14 +7,13 @@
     python benchmarks/search.py kills --bundle BUNDLE [--count 10000] [--kills 20] [--folder FOLDER]
 
 `vectors` and `libraries` generate vectors around the index's image vectors: each is one of them with normal
-noise of the given length, at length 1 again; queries are made around its sentence vectors. Vectors that lie
-in the folder already are taken again. `libraries` asks
-those that are installed of faiss, usearch and hnswlib. `clients` asks a page that is served for sentences;
-with `--half-open`, while so many other connections have sent half a request. Connections that the server has
-closed are renewed every `--renewed` seconds.
-`kills` indexes drawn pictures, kills that with SIGKILL at random moments, and compares with an index that was
-never killed. It reads them by one small crop, whatever the bundle's model was trained on: what is compared is
-whether the files are the same, not what is found.
+noise of the given length, at length 1 again; queries are made around its sentence vectors. Vectors that are
+in the folder already are used again. `libraries` compares faiss, usearch and hnswlib, as far as they are
+installed. `clients` asks a page that is served for sentences; with `--half-open`, while so many other
+connections have sent half a request. Connections that the server has closed are renewed every `--renewed`
+seconds. `kills` indexes drawn pictures, kills that with SIGKILL at random moments, and compares with an index
+that was never killed. It reads them by one small crop, whatever the bundle's model was trained on: what is
+compared is whether the files are the same, not what is found.
 """
 
 import argparse
@@ -69,7 +68,7 @@ def random_queries(arguments: argparse.Namespace) -> np.ndarray:
 def measure(
     search: Callable[[np.ndarray], np.ndarray], queries: np.ndarray
 ) -> tuple[np.ndarray, dict[str, float]]:
-    """Rows that were found, and milliseconds a query."""
+    """Rows that were found, and milliseconds per query."""
     search(queries[:1])
     neighbours, seconds = [], []
     for query in queries:
@@ -304,7 +303,7 @@ def stay_half_open(arguments: argparse.Namespace, end: float, opened: list[int])
 
 
 def memory_of(pid: int | None) -> int:
-    """Megabytes of a process' own."""
+    """Private megabytes of a process."""
     text = Path(f"/proc/{pid}/status").read_text() if pid else "RssAnon: 0 kB"
     return int(text.split("RssAnon:")[1].split()[0]) // 1024
 

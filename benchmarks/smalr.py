@@ -1,12 +1,13 @@
-"""SMALR at the paper's size: a step over a plain loop's, and the pretraining's memory and last assignment.
+"""SMALR at the paper's size: a step compared with a plain loop's, and the pretraining's memory and last
+assignment.
 
     python -m benchmarks.smalr [--part step memory assignment] [--rounds 3] [--threads 1]
 
 `step`: in every round one after the other, a step of `pipeline.training` and one of the plain loop
 (benchmarks/plain_training.py) on the same batch, ten languages, captions as long as Multi30K's; seconds are
 processor time, and wall time on a GPU. `memory`: peak of a process that takes two steps of the pretraining
-with 200,000 words and 40,000 entries. `assignment`: time to assign all these words, and that of its products
-alone. Only the step uses a GPU.
+with 200,000 words and 40,000 entries. `assignment`: time to assign all these words, in all and for only its
+products. Only the step uses a GPU.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """A stand-in for the web services: a real HTTP server on this machine that answers like Google's page.
 
-It translates a word by hanging `en` on it, line by line, and can be told to misbehave.
+Line by line it appends `en` to each word, and it can be told to misbehave.
 """
 
 import html
@@ -14,7 +14,8 @@ from urllib.parse import parse_qs, urlsplit
 
 LONGEST_URL = 16_384  # bytes; Google refuses longer ones
 
-# What a request meets, from its number (0, 1, ...) and lines: "" an answer, a status, or a kind of fault.
+# The reaction to a request, from its number (0, 1, ...) and lines: "" an answer, a status, or a kind of
+# fault.
 Behaviour = Callable[[int, list[str]], str]
 
 FAULTS: dict[str, Callable[[list[str]], list[str]]] = {
@@ -41,9 +42,9 @@ def translation(line: str) -> str:
 
 
 class Service:
-    """What the server met, and how it behaves.
+    """What the server received, and how it behaves.
 
-    `requests`: lines of each request, in the order of their coming. `behaviour`: set it to misbehave.
+    `requests`: lines of each request, in the order of arrival. `behaviour`: how it misbehaves, if set.
     """
 
     def __init__(self, latency: float = 0.0):
@@ -57,7 +58,7 @@ class Service:
 
     @property
     def lines(self) -> list[str]:
-        """Every line that was asked for, as often as it was."""
+        """Every requested line, as often as it was requested."""
         return [line for lines in self.requests for line in lines]
 
 

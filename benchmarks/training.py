@@ -1,15 +1,15 @@
-"""A training step's time over that of its matrix products, and over a plain loop's, in one run.
+"""Time of a training step, relative to its matrix products and to the step of a plain loop, in one run.
 
     python -m benchmarks.training [--images 450] [--hidden 1024] [--models mule embn parallel] [--rounds 3]
 
 In every round, one after the other: products of the recurrent layer's size, which give the machine's rate;
 steps of `pipeline.training`; steps of the plain loop (benchmarks/plain_training.py), from drawing a batch to
 the updated weights. The captions are drawn as long as Multi30K's, from as many words, with as many different
-ones in a batch; the words of a sentence are independent, so that fewer sentences share a prefix than in real
+words in a batch; the words of a sentence are independent, so that fewer sentences share a prefix than in real
 text.
 
-The floor is a step's multiply-adds over that rate: `every word` counts each word of each sentence, as an LSTM
-without padding reads them; `as computed` what the step does, where sentences with a common prefix share it.
+The floor is a step's multiply-adds divided by that rate. `every word` counts each word of each sentence, as
+an LSTM without padding does. `as computed` counts a prefix that sentences share once, as the step does.
 """
 
 import argparse

@@ -1,12 +1,12 @@
-"""What a setting of training does to validation mR, beside what another seed does: variants, one change each.
+"""What a setting of training changes in validation mR, compared with what a seed changes: one change per
+variant.
 
     python -m benchmarks.variants --configfile FILE --variant NAME YAML [--variant NAME YAML ...]
 
 Pretrains and trains one experiment for each seed, once as configured and once with each variant's YAML laid
 over it, as the rules do, on the GPU if there is one. The files that the experiment reads must have been made;
 with the same configfile, `snakemake work/SCALE/DATASET/experiments/EXPERIMENT/seed0/model.pt` makes them.
-Runs are kept in --folder: a killed comparison goes on where it was, and one more variant or seed trains only
-what is new.
+Runs are kept in --folder: a killed comparison resumes, and a further variant or seed trains only what is new.
 
 On a CPU `training: {precision: bfloat16}` can be tried, too, though `pipeline train` refuses it there: linear
 layers are rounded as on a GPU, recurrent layers are exact, where a GPU has TF32.
@@ -88,7 +88,7 @@ def user_configuration(paths: Sequence[Path]) -> Settings:
 def train_all(
     settings: Settings, variants: Mapping[str, Settings], arguments: argparse.Namespace
 ) -> dict[str, list[Recalls]]:
-    """Train every variant with every seed; validation recalls by variant, one a seed."""
+    """Train every variant with every seed; validation recalls by variant, one for each seed."""
     with ProcessPoolExecutor(arguments.jobs) as pool:
         futures = {
             (name, seed): pool.submit(train_variant, settings, name, variant, seed, arguments)

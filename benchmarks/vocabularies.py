@@ -4,10 +4,10 @@
 
 FOLDER has published files at HOST/PATH of their URLs (docs/full-size.md), dictionaries `en-XX.txt`. Words are
 those of Multi30K's training captions, as published tokens: all five captions in English and German, one in
-French and Czech; of Flickr8K-CN's in Chinese, and of Flickr8k's Japanese translations. Words that people's
-captions have not get there by dictionary, the first translation of every English word: those added in French
-and Czech, all in Arabic, Afrikaans, Korean and Russian. A dictionary inflects nothing, so a machine's
-translations have more words; published vectors are not at hand, so words without one are counted too.
+French and Czech; of Flickr8K-CN's in Chinese, and of Flickr8k's Japanese translations. Words that human
+captions lack come from a dictionary, the first translation of every English word: those added in French and
+Czech, all in Arabic, Afrikaans, Korean and Russian. A dictionary inflects nothing, so machine translations
+would have more words. Words without a published vector are counted too.
 """
 
 import argparse
@@ -90,7 +90,7 @@ def with_translations(words: Words, dictionaries: Path) -> Words:
 
 
 def report(counts: dict[str, int]) -> list[str]:
-    """What follows for MULE and SMALR with ten languages, a line each."""
+    """What follows for MULE and SMALR with ten languages, one line for each."""
     paper = configuration.load({"scale": "paper"}, CONFIG)
 
     def settings(name: str) -> TrainSettings:

@@ -4,7 +4,7 @@
 
 The paper's settings of an experiment on Multi30K, on captions drawn as long and as varied as its own
 (benchmarks/training.py). Timed is each command from its start to its end: imports, reading, all epochs with
-validation, checkpoints, the model's file. What is read and written lies in a folder of its own under work/.
+validation, checkpoints, the model's file. All files are in a folder of its own under work/.
 """
 
 import argparse

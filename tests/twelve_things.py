@@ -66,7 +66,7 @@ class Author:
         return image, self.splits[image], language, self.caption(image, language), origin, source
 
     def captions(self, language: str) -> pd.DataFrame:
-        """One language's table, in no order of images; French captions are only by a machine.
+        """One language's table, in no order of images; French has only machine translations.
 
         Captions of another origin and human translations into German must not be read.
         """

@@ -276,7 +276,7 @@ def _dimension(model: nn.Module, sample: Tensor, settings: ExtractionSettings) -
 def _fold_batch_norms(model: nn.Module, sample: Tensor) -> nn.Module:
     """Fold batch norms into their convolutions: two to four times faster on a CPU, equal to about 1e-6."""
     with warnings.catch_warnings():
-        # Deprecated in favour of torch.compile, which needs a C++ compiler on the reader's machine.
+        # Deprecated in favour of torch.compile, which needs a C++ compiler on the user's machine.
         warnings.filterwarnings("ignore", "`torch.jit", FutureWarning)
         network: nn.Module = torch.jit.freeze(torch.jit.trace(model, sample))
     return network

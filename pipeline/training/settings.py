@@ -32,7 +32,7 @@ class Resources(Block):
     threads: Count = Field(default=4, description="CPU threads of PyTorch, and CPU cores of the job")
     deterministic: bool = Field(
         default=False,
-        description="whether only deterministic algorithms are used, also on a GPU (docs/cluster.md)",
+        description="whether only deterministic algorithms are used, also on a GPU (docs/architecture.md)",
     )
 
 

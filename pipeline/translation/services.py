@@ -1,8 +1,8 @@
 """The web services that deep-translator knows, each as a function from a text to its translation.
 
 deep-translator gives its requests no time limit, opens a connection for each, and reports neither the status
-of a refusal nor its Retry-After. All its classes call `requests` by that name in their module; a session
-replaces it and does all of this.
+of a refusal nor its Retry-After. A session does what it omits: it takes the place of `requests` in the
+modules of deep-translator's classes.
 """
 
 import html

@@ -57,7 +57,7 @@ def test_only_what_changes_features_extracts_them_again(tmp_path: Path) -> None:
         assert project.would_run(STORE) == {}, shards
 
     rows = (folder / "images.csv").read_text().splitlines(keepends=True)
-    (folder / "images.csv").unlink()  # and its seal
+    (folder / "images.csv").unlink()  # and its stored digest
     (folder / "images.csv").write_text("".join(rows[:-2]))
     assert project.would_run(STORE) == {"extract_features": 3, "merge_features": 1}
     project.make(STORE)

@@ -366,7 +366,7 @@ def test_the_project_and_the_reading_agree(
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_they_agree_with_queries_and_their_translations_together(
+def test_the_project_and_the_reading_agree_on_queries_with_translations(
     seed: int,
     files: Inputs,
     queries: dict[tuple[str, str], Path],

@@ -461,7 +461,7 @@ def test_evaluation_refuses_an_epoch_selected_by_other_recalls(
     model = train_model(inputs, experiment, tmp_path)
     content = torch.load(model, weights_only=True)
     content["validation"]["de"] += 1.0
-    model.unlink()  # and its seal, which would notice first
+    model.unlink()  # and its stored digest, which would notice first
     torch.save(content, model)
     with pytest.raises(InputError, match="chosen by another definition of recall"):
         evaluate_model(inputs, model, tmp_path)

@@ -161,7 +161,7 @@ def test_bad_features_stop_the_run_with_their_message_and_touch_no_table(project
     features = project.folder / "work" / "demo" / "multi30k" / "features.h5"
     before, whole = table.read_bytes(), features.read_bytes()
     kept = features.with_suffix(".kept")
-    features.rename(kept)  # with its seal, which would notice first
+    features.rename(kept)  # with its stored digest, which would notice first
     features.write_bytes(whole[: len(whole) // 2])
     try:
         done = project.snakemake("--cores", "2", MADE)

@@ -76,7 +76,7 @@ def test_every_pair_of_sentences_is_equally_likely() -> None:
     assert shares == pytest.approx(np.full(6, 1 / 6), abs=0.035)  # five standard deviations
 
 
-def test_from_one_or_two_sentences_per_image_one_is_drawn() -> None:
+def test_one_sentence_is_drawn_if_images_have_one_or_two() -> None:
     sampler = sampler_of(corpus({"zh": [1, 2, 1, 1, 2]}), all_images(5), SETTINGS, 0)
     assert next(iter(sampler.epoch(0))).per_image == {"zh": 1}
 

@@ -50,7 +50,7 @@ def test_pretraining_reads_training_captions_of_every_language(folder: Path) -> 
     assert captions == [*ENGLISH[:2], "Ein Hund läuft.", "Eine Katze schläft."]
 
 
-def test_a_languages_own_captions_may_be_by_a_machine(folder: Path, tmp_path: Path) -> None:
+def test_a_languages_own_captions_may_be_machine_translations(folder: Path, tmp_path: Path) -> None:
     rows = [("0", "train", "ja", "犬", "google", "en"), ("1", "train", "ja", "猫", "baidu", "en")]
     table = caption_table(rows).assign(tokens=["犬", "猫"])
     write_sentences(table, tmp_path / "ja.csv")

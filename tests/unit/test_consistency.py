@@ -38,13 +38,13 @@ def test_ten_languages_make_352_equal_weights() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=4, max_size=4), st.floats(0.1, 10))
-def test_it_starts_as_the_mean(scores: list[float], begin: float) -> None:
+def test_the_network_starts_as_the_mean(scores: list[float], begin: float) -> None:
     with torch.no_grad():
         found = Combiner(4, 32, begin).double()(torch.tensor(scores).double())
     assert found.item() == pytest.approx(begin * np.mean(scores), rel=1e-6, abs=1e-9)
 
 
-def test_without_a_relu_it_starts_as_the_mean_of_negative_scores_too() -> None:
+def test_without_a_relu_the_network_starts_as_the_mean_of_negative_scores_too() -> None:
     scores = torch.tensor([[-0.5, -0.1], [-0.2, -0.1]])
     with torch.no_grad():
         assert Combiner(2, 32, 1.0)(scores).tolist() == pytest.approx([-0.3, -0.15])
@@ -111,7 +111,7 @@ def test_chunks_of_pairs_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     assert torch.allclose(triplet_loss(made, asked, TRIPLETS, WEIGHTS), whole)
 
 
-def test_it_learns_which_language_to_trust() -> None:
+def test_the_network_learns_which_language_to_trust() -> None:
     """The first language's scores are right, the second's are noise."""
     torch.manual_seed(0)
     image_of = torch.arange(30)

@@ -48,7 +48,7 @@ def content_of(folder: Path) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_it_is_restored(tmp_path: Path, change: str) -> None:
+def test_a_copy_is_restored(tmp_path: Path, change: str) -> None:
     original = tmp_path / "original"
     (original / "work").mkdir(parents=True)
     (original / "workflow").mkdir()

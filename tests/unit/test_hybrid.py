@@ -177,7 +177,7 @@ def write_entries(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("masking", [False, True])
-def test_it_starts_from_the_assignment_and_is_read_back(tmp_path: Path, masking: bool) -> None:
+def test_the_embedding_starts_from_the_assignment_and_is_read_back(tmp_path: Path, masking: bool) -> None:
     torch.manual_seed(0)
     words, chosen = vocabularies(en=5, de=2), settings(masking, vector=2)
     values = HybridEmbedding.values(chosen, words, write_entries(tmp_path))

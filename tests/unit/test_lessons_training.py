@@ -322,7 +322,7 @@ def test_training_makes_at_most_the_maximum_number_of_steps(selection_folder: Pa
     assert len(pd.read_csv(tmp_path / "curves.csv")) == 2
 
 
-def test_it_stops_on_the_language_of_its_column(selection_folder: Path, tmp_path: Path) -> None:
+def test_a_training_stops_on_the_language_of_its_column(selection_folder: Path, tmp_path: Path) -> None:
     train_selection(selection_folder, tmp_path, {**with_tasks(hinge="sum"), "stop_on": ["de"]})
     curves = pd.read_csv(tmp_path / "curves.csv")
     assert curves["val_sum"].tolist() == pytest.approx((6 * curves["val_mR_de"]).tolist())

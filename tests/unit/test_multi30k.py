@@ -62,7 +62,7 @@ def read_all(folder: Path, lists: str) -> pd.DataFrame:
     )
 
 
-def test_its_own_split(sources: Path) -> None:
+def test_multi30ks_own_split(sources: Path) -> None:
     table = read_all(sources, "multi30k")
     assert len(table) == 5 * (5 + 5 + 1 + 1)
     assert list(split_of(sources, "multi30k")) == ["1", "2", "3", "4", "5"]

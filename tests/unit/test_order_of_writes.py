@@ -58,7 +58,7 @@ def test_a_file_is_whole_on_the_disk_before_it_has_its_name(tmp_path: Path, call
     assert written != "a.csv"
 
 
-def test_its_digest_is_there_before_its_name(
+def test_a_files_digest_is_there_before_its_name(
     tmp_path: Path, calls: list[Call], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noted: list[int] = []

@@ -34,7 +34,7 @@ def test_the_bytes_are_the_same_each_time(folder: Path, tmp_path: Path) -> None:
     assert described["coco_cn"] == tmp_path / "on-request/coco-cn/coco-cn-version1805v1.1.tar.gz"
 
 
-def test_they_are_where_the_readers_look() -> None:
+def test_the_files_are_where_the_readers_look() -> None:
     assert (published.MULTI30K, published.ANNOTATIONS, published.JAPANESE) == (FOLDER, ENGLISH, JAPANESE)
 
 

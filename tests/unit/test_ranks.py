@@ -125,8 +125,8 @@ def test_every_tile_is_computed_once_and_those_with_right_answers_twice() -> Non
         return dot_products(some, others)
 
     both_ranks(images, sentences, image_of, note)
-    # 5 by 4 tiles; 1,024 sentences are those of 205 images, which lie in one tile or two: 4 + 4 - 1 in all,
-    # and 1 more for the 5th row of tiles, which ends in the last column
+    # 5 by 4 tiles. The images of a tile's 1,024 sentences, about 205, are in one or two tiles: 4 + 4 - 1
+    # tiles have right answers, and 1 more in the 5th row of tiles, which ends in the last column.
     assert len(shapes) == 5 * 4 + 8
     assert set(shapes) == {(1024, 256)}
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_it_can_be_read_in_five_minutes() -> None:
+def test_the_readme_can_be_read_in_five_minutes() -> None:
     assert len(README.splitlines()) <= 90
     assert len(README.split()) <= 850
 
@@ -25,12 +25,12 @@ def test_no_commit_date_or_machine_is_named(page: str) -> None:
     assert not commits + re.findall(r"\b20\d\d-\d\d-\d\d\b|Intel|AMD|Xeon|EPYC", text)
 
 
-def test_its_results_are_filled_from_a_run() -> None:
+def test_the_results_of_the_readme_are_filled_from_a_run() -> None:
     """`make results-pages` fills them, and a test of these pages compares them with the run."""
     assert re.search(r"^<!-- gain [^\n]+ -->$", README, re.M)
 
 
-def test_its_make_targets_exist() -> None:
+def test_make_targets_in_the_readme_exist() -> None:
     named = set(re.findall(r"\bmake ([a-z-]+)", README))
     assert {"demo", "search", "test"} <= named
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)

@@ -83,7 +83,7 @@ def test_flickr8ks_second_data_set_fills_mscocos_columns(tmp_path: Path) -> None
     of = settings("table4", scale="flickr8k")
     table, comparison = make_table(tmp_path, of, evaluations(tmp_path, of))
     assert "flickr8kcn zh" in table
-    assert "flickr8kcn ja (google)" in table  # its captions are by a machine, and the table says so
+    assert "flickr8kcn ja (google)" in table  # its captions are machine translations, and the table says so
     chinese = comparison[(comparison["dataset"] == "flickr8kcn") & (comparison["language"] == "zh")]
     assert chinese[(chinese["row"] == 7) & (chinese["metric"] == "mR")]["paper"].tolist() == [74.8]
 

@@ -64,7 +64,7 @@ def test_a_truncated_file_is_an_error(tmp_path: Path) -> None:
     write_vocabulary(vocabulary("de", sorted(VECTORS), VECTORS), {}, path)
     content = path.read_bytes()
     for length in (0, 10, len(content) // 2, len(content) - 1):
-        path.unlink()  # and its seal, which would notice first
+        path.unlink()  # and its stored digest, which would notice first
         path.write_bytes(content[:length])
         with pytest.raises(InputError, match=r"words.h5: not an HDF5 file.*build-vocabulary. again"):
             read_vocabulary(path)
@@ -205,7 +205,7 @@ def test_vectors_of_other_text_exist_for_exactly_the_words_of_the_captions(sente
         _command(sentences, "--vectors-file", model, vectors="multi30k", dimension=6)
     whole = model.read_bytes()
     for length, reason in ((100, "in the middle of its words"), (len(whole) - 3, "its parts take")):
-        model.unlink()  # and its seal
+        model.unlink()  # and its stored digest
         model.write_bytes(whole[:length])
         with pytest.raises(InputError, match=rf"de.bin: not a FastText model \(.*{reason}"):
             _command(sentences, "--vectors-file", model, vectors="multi30k")

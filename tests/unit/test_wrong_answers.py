@@ -185,7 +185,7 @@ def test_one_answer_for_all_captions_is_stored_for_none(tmp_path: Path) -> None:
         assert stored_answers(tmp_path) == []
 
 
-def test_one_answer_for_three_captions_that_are_all_there_are(tmp_path: Path) -> None:
+def test_one_answer_for_only_three_captions_is_stored(tmp_path: Path) -> None:
     with (
         answering(libre(lambda text: "Ein Hund")) as url,
         pytest.raises(InputError, match=r"3 captions .*one answer, 'Ein Hund'"),

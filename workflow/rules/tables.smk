@@ -31,10 +31,10 @@ rule tabulate:
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
-# A finished table goes into results/{scale}, which no other scale writes to (`place` is the scale), and from there into
-# results/ (`place` is empty), which shows the scale that was asked for last: another scale is another input, so a table of
-# one scale never passes for that of another. Not both in one job: while
-# one of its outputs has never been made, Snakemake does not notice that its input has changed.
+# A finished table goes into results/{scale}, which no other scale writes to (`place` is the scale). From there it goes into
+# results/ (`place` is empty), which shows the scale that was requested last. Another scale is another input of that job, so
+# a table of one scale never passes for a table of another. One job with both outputs would not do: while one output has
+# never been made, Snakemake does not notice that the input has changed.
 rule publish:
     input:
         table=for_job(pages.table_to_publish),
