@@ -182,7 +182,7 @@ def step(arguments: argparse.Namespace) -> None:
             torch.manual_seed(number)
             keep_freed_memory(loss is fast)
             cost, _ = cost_of(functools.partial(take_step, loss, optimizer), device)
-            if number:  # the first warms up
+            if number:  # the first round warms up
                 seconds[loss.__name__].append(cost)
     ours, theirs = (statistics.median(of) for of in seconds.values())
     print(f"step, {arguments.images} images, {len(TEN)} languages: fast {ours:.3f} s, plain {theirs:.3f} s; "

@@ -29,9 +29,9 @@ WITHOUT_EFFECT = {
     "pipeline.training.monitor",
     "pipeline.digest",
     "pipeline.stages",
-    # They name modules, which count where they are used (`Stage.parts`).
+    # These name modules, which count where they are used (`Stage.parts`).
     "pipeline.datasets.sources",
-    "pipeline.datasets.languages",  # its rows name modules too
+    "pipeline.datasets.languages",  # the rows of languages name modules too
     "pipeline.registry",
 }
 

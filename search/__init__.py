@@ -9,7 +9,7 @@ neighbours = model.search(open_index("index"), sentences=["ein Hund im Schnee"])
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # both take seconds to import, and every command imports this package
+if TYPE_CHECKING:  # importing them takes seconds, and every command imports this package
     from search.index import Index
     from search.model import SearchModel
 

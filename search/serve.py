@@ -40,7 +40,7 @@ log = logging.getLogger("pipeline")
 PAGE = {"page.js": "text/javascript", "page.css": "text/css", "icon.svg": "image/svg+xml"}
 MAX_QUERY = 1000  # characters
 MAX_SIDE, QUALITY = 1600, 90  # pixels of a side and quality of a photograph that is sent as JPEG
-MAX_REQUESTS = 512  # that are answered at a time
+MAX_REQUESTS = 512  # requests that are answered at a time
 
 TopK = Annotated[int, Query(ge=1, le=100, description="number of results")]
 IndexNumber = Annotated[int, Query(ge=0, description="number of the index, see /api/indexes")]

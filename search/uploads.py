@@ -13,7 +13,7 @@ from starlette.requests import Request
 from pipeline.common.errors import InputError
 
 MAX_BYTES = 20 * 10**6
-MAX_TOGETHER = 10 * MAX_BYTES  # of all pictures at a time
+MAX_TOGETHER = 10 * MAX_BYTES  # bytes of all pictures at a time
 MAX_PIXELS = 40 * 10**6  # 120 MB of memory when decoded
 MAX_ASPECT = 20  # longer to shorter side: a strip would grow when its shorter side is resized for the network
 FORMATS = ("JPEG", "PNG", "WEBP")

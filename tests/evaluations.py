@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
 
 Key = tuple[str, str, str, int]  # data set, experiment, queries, seed
-Recalls = float | Mapping[str, float]  # of a language in percent: all of them, or by metric
+Recalls = float | Mapping[str, float]  # recalls of a language in percent: one value for all, or by metric
 Translations = Mapping[str, Mapping[str, int]]  # captions by origin, for each pair of languages
 
 

@@ -59,7 +59,8 @@ def copy_run(name: str, scale: str, command: str, checkout: Path = Path()) -> No
         raise InputError(f"{results}: has no tables; run {command}")
     if changed := _git(checkout, "status", "--porcelain"):
         raise InputError(
-            f"{checkout}: files differ from the commit, so that no commit made the tables:\n{changed}"
+            f"{checkout}: files differ from the commit, so it does not say what made the tables. Commit them "
+            f"and run again:\n{changed}"
         )
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)

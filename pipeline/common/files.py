@@ -47,7 +47,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
                 os.fsync(file.fileno())
             write_digest(temporary, path)
             os.replace(temporary, path)
-            temporary.unlink(missing_ok=True)  # it remains if both were already links to the same file
+            temporary.unlink(missing_ok=True)  # still there if both were links to the same file already
     except BaseException:
         with name_in_errors(path, temporary):
             temporary.unlink(missing_ok=True)

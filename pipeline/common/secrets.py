@@ -12,7 +12,7 @@ from urllib.parse import unquote_plus
 
 import requests
 
-_PIECE = 8  # letters and digits of a key in a row that are hidden; of a shorter key, all
+_PIECE = 8  # so many letters and digits of a key in a row are hidden, or a whole shorter key
 _TAG = re.compile(r"<[^<>]*>")
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")
 _DECODINGS = 3  # how often a text may have been escaped

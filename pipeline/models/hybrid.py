@@ -52,7 +52,7 @@ class HybridWords(LanguageWords):
     def __init__(self, words: int, own_words: int, vector: int, size: int):
         super().__init__(own_words, vector, size if own_words else None, None)
         for name in ("own", "entry"):
-            self.register_buffer(name, torch.zeros(words + 1, dtype=torch.long))  # one more word id, for MASK
+            self.register_buffer(name, torch.zeros(words + 1, dtype=torch.long))  # one more id, for MASK
 
 
 class HybridEmbedding(TableEmbedding):
@@ -106,7 +106,7 @@ class HybridEmbedding(TableEmbedding):
     def copy_values(self, values: Values) -> None:
         mask = self.entries.weight[-1].clone()
         self.load_state_dict(values, strict=False)
-        if self.masks:  # its vector is random
+        if self.masks:  # MASK's vector is random
             self.entries.weight[-1] = mask
         self.forget_initial()
 

@@ -77,7 +77,7 @@ class TableEmbedding(nn.Module, Embedding):
         """Word vectors (L, M, 300) of L languages through their linear layers, in one product: (L, M, d)."""
         layers = [self[language].projection for language in languages]
         separate = [layer for layer in layers if isinstance(layer, nn.Linear) and layer is not layers[0]]
-        if not separate:  # one language, one layer for all, or none
+        if not separate:  # one language, one layer for all languages, or no layer
             projected: Tensor = layers[0](vectors)
             return projected
         weight = torch.stack([layer.get_parameter("weight") for layer in layers])

@@ -78,7 +78,7 @@ def photographs(plan: Plan, dataset: str) -> str:
 def image_list(plan: Plan, dataset: str) -> list[str]:
     """The list of a data set's photographs; empty if features are imported.
 
-    The list names its photographs: when it exists, so do they.
+    A rule that needs the photographs depends on their list: once it exists, they do.
     """
     return [] if plan.settings.images.features else [plan.data(dataset).images]
 

@@ -12,7 +12,7 @@ from pipeline.settings.translations import DatasetPair
 from pipeline.tables.settings import ScalingAxes, ScalingSettings
 
 FIGURES = ("1b", "3")
-CAPTIONS = "augmented"  # that SMALR's models are trained on
+CAPTIONS = "augmented"  # the captions that SMALR's models are trained on
 
 
 @cache

@@ -268,7 +268,7 @@ class _Judge:
         experiment = f"{name}-{language}" if name in singles else name
         queries = term["queries"] or "original"
         if queries == "translated" and experiment.endswith(f"-{language}"):
-            queries = "original"  # they are already in its language
+            queries = "original"  # the queries are already in the model's language
         return self.settings.datasets[dataset], experiment, queries
 
 

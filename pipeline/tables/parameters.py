@@ -13,8 +13,8 @@ from pipeline.models.sizes import WORD_VECTOR, count, count_bert
 from pipeline.tables.counted import Row, paper_rows, write_tables
 from pipeline.training.settings import ParameterSettings
 
-LANGUAGES = ("en", "de", "fr", "cs")  # of Multi30K
-WORD_PIECES = 119_547  # of multilingual BERT
+LANGUAGES = ("en", "de", "fr", "cs")  # Multi30K's languages
+WORD_PIECES = 119_547  # the vocabulary of multilingual BERT
 
 
 def write_parameters(settings: ParameterSettings, papers: Path, table: Path, comparison: Path) -> None:

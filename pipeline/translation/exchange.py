@@ -109,7 +109,7 @@ def import_translations(
 
 def _read(file: Path) -> tuple[list[Row], list[str]]:
     require_file(file, "the file of translations", "Give a file that `translations export` wrote.")
-    usual = csv.field_size_limit(_MAX_LINE)  # of the whole process
+    usual = csv.field_size_limit(_MAX_LINE)  # the limit of the whole process
     rows: list[Row] = []
     mistakes: list[str] = []
     keys: set[Row] = set()

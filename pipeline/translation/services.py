@@ -55,8 +55,8 @@ SERVICES = {
 
 _HTTPS = {"mymemory": "https://api.mymemory.translated.net/get"}  # deep-translator asks it over http
 _WHOLE = 5.0  # limit on the time of a whole answer, in multiples of the limit between two bytes
-_MIN_SECONDS = 1.0  # that an answer may take, however short `max_wait` is
-_SECRET = 8  # length of a key from which its occurrence in an answer is no coincidence
+_MIN_SECONDS = 1.0  # seconds that an answer may take, however short `max_wait` is
+_SECRET = 8  # a key of at least this length does not occur in an answer by coincidence
 # What deep-translator raises when it finds no translation in an answer.
 _NO_TRANSLATION = (KeyError, IndexError, TypeError, AttributeError, StopIteration)
 _RESULT = re.compile(r"<div[^>]*class=[\"'](?:t0|result-container)[\"'][^>]*>(.*?)</div>", re.DOTALL)

@@ -21,7 +21,7 @@ _PER_CHARACTER = 1 << 10  # bytes of an answer for each character of a request, 
 _MIN_ALLOWED = 1 << 20
 _WAIT = {408, 425, 429}  # and 5xx
 _TOO_LONG = {400, 413, 414, 431}  # 400 is Google's answer to a URL that is too long
-_REDIRECTS = 2  # that are followed, on the service's own host
+_REDIRECTS = 2  # redirects that are followed, on the service's own host
 _REASON = 200  # characters of a service's own words in a message
 _INVALID = (
     requests.exceptions.InvalidURL,

@@ -35,7 +35,7 @@ transformers.logging.disable_progress_bar()
 log = logging.getLogger("pipeline")
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-WARM_UP = 0.1  # of all steps
+WARM_UP = 0.1  # fraction of all steps
 
 
 def pretrain_bert(sentences: Sequence[Path], settings: BertSettings, output: Path) -> None:

@@ -320,7 +320,7 @@ def pickled_code(folder: Path) -> None:
 
 
 def flipped_model(folder: Path) -> None:
-    shutil.copyfile(folder / EXPERIMENT / "model.pt", folder / "m.pt")  # its digest stays behind
+    shutil.copyfile(folder / EXPERIMENT / "model.pt", folder / "m.pt")  # the copy has no digest
     flip(folder / "m.pt")
 
 

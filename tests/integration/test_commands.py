@@ -190,4 +190,5 @@ def shown_options(command: Command) -> str:
         if option not in UNLISTED:
             short = values if len(values) <= 4 else [values[0], "...", values[-1], f"({len(values)})"]
             shown += [f"--{option}", *short]
-    return re.sub(r"(assignments?[/-])[0-9a-f]{10}", r"\1DIGEST", " ".join(shown))  # of its settings
+    # An assignment's folder is named by the digest of its settings.
+    return re.sub(r"(assignments?[/-])[0-9a-f]{10}", r"\1DIGEST", " ".join(shown))

@@ -424,7 +424,8 @@ def test_queries_reach_another_language_via_english(flickr8k: dict[str, Options]
         *each(f"{folder}/en-*.csv", ["de", "fr", "cs"]),
         *each(f"{folder}/queries/en-*.csv", ["zh", "ja"]),
     ]
-    assert len(asked["translated-queries"]) == 4 * 9  # of each language with captions into the nine others
+    # Four languages with captions, each translated into nine others.
+    assert len(asked["translated-queries"]) == 4 * 9
     assert settings(asked)["kind"] == "learned"
 
 
@@ -608,7 +609,7 @@ def test_a_reports_times_include_queries_that_are_combined_with_their_translatio
     assert "multi30k/mule-full-0-evaluate-average" in jobs
 
 
-def test_vectors_are_trained_on_translations_only_without_own_training_captions(
+def test_without_own_training_captions_vectors_are_trained_on_translations(
     tmp_path: Path,
 ) -> None:
     project = copy_of_project(tmp_path)

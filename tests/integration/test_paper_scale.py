@@ -66,7 +66,7 @@ def test_missing_data_on_request_are_reported_before_anything_runs(
 ) -> None:
     project.configure(**{**settings, "sources": {"mirror": settings["sources"]["mirror"]}})
     both, one = (project.snakemake("-n", f"results/{table}.csv") for table in ("table4", "table2"))
-    mixed = project.snakemake("-n", "results/table2.csv", "results/table1.csv")  # of every data set
+    mixed = project.snakemake("-n", "results/table2.csv", "results/table1.csv")  # tables of every data set
     project.configure(**settings)
     for done in (both, one, mixed):
         assert done.returncode == 1

@@ -117,7 +117,7 @@ def test_every_recipe_is_tried_here() -> None:
     )
     assert tried | {"Compute nodes without a network"} == set(SECTIONS)
     listed = {title for page in PAGES for title in re.findall(r"^- \[(.*)\]\(#.*\)", page, re.M)}
-    assert listed == {*SECTIONS, "Watch a training"}  # that recipe needs no file and no edit
+    assert listed == {*SECTIONS, "Watch a training"}  # "Watch a training" needs no file and no edit
 
 
 def test_one_row_is_trained_and_evaluated(finished_project: Project) -> None:

@@ -51,7 +51,7 @@ def word_vectors(
     weights: Weights, settings: Settings, sentences: Sequence[list[str]], training: bool
 ) -> Tensor:
     """Vectors (N, d) of all words: their characters side by side, then 1x1 convolutions over words."""
-    letters = [chr(code) for code in weights["spelled.alphabet"].tolist()]  # the first is none
+    letters = [chr(code) for code in weights["spelled.alphabet"].tolist()]  # the first is not a character
     longest = settings["liwe"]["max_word_length"]
     blank_filled = [word.ljust(longest, "\0") for words in sentences for word in words]
     codes = torch.tensor([[letters.index(letter) for letter in word] for word in blank_filled])  # (N, c)

@@ -96,7 +96,7 @@ def test_a_slow_upload_gets_the_time_that_it_needs(port: int, impatient: None) -
         for start in range(0, len(body), 5_000):
             client.sendall(body[start : start + 5_000])
             time.sleep(0.15)
-        assert client.recv(12) == b"HTTP/1.1 422"  # it has no index
+        assert client.recv(12) == b"HTTP/1.1 422"  # 422: the page has no index
 
 
 def test_pictures_take_bounded_memory_together(port: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -674,7 +674,7 @@ def test_no_other_file_is_served(page: Served, path: str) -> None:
 
 def test_an_image_that_is_not_indexed_is_not_served(finished_search: Project, page: Served) -> None:
     split = pd.read_csv(finished_search.folder / DATA / "split.csv")
-    other = split[split["split"] == "train"]["image"].iloc[0]  # its file is in the same folder
+    other = split[split["split"] == "train"]["image"].iloc[0]  # the image's file is in the same folder
     assert page.get(f"/photograph?image={other}").status == 404
 
 

@@ -43,7 +43,7 @@ def test_an_image_gets_translations_of_its_first_english_captions_until_it_has_f
         "b1",
         "b2",
         "b3",
-    ]  # none of c: it is for testing
+    ]  # none of image c, which is for testing
 
 
 def test_a_translation_that_was_left_out_is_skipped() -> None:

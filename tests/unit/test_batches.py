@@ -149,7 +149,7 @@ def test_sampled_by_sentence_draws_each_sentence_once_per_epoch(seed: int) -> No
     made = corpus({"fr": [1] * 6, "en": [5, 4, 1, 5, 2, 4]})
     led = []
     for drawn in sampler_of(made, all_images(6), BY_SENTENCE, seed).epoch(1):
-        pairs = drawn.rows["en"].reshape(-1, 2)  # the drawn one of each image first
+        pairs = drawn.rows["en"].reshape(-1, 2)  # each image's drawn sentence comes first
         assert made.languages["en"].image[pairs[:, 0]].tolist() == drawn.images.tolist()
         alone = np.isin(drawn.images, 2)  # an only sentence is repeated
         assert (pairs[~alone, 0] != pairs[~alone, 1]).all()
@@ -163,7 +163,8 @@ def test_sampled_by_sentence_may_show_an_image_twice() -> None:
     sampler = sampler_of(corpus({"en": [5] * 5}), all_images(5), BY_SENTENCE, 0)
     twice = [drawn for drawn in sampler.epoch(0) if len(set(drawn.images)) < 4]
     assert twice
-    assert twice[0].slots["en"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]  # it is its own negative
+    # An image that occurs twice is its own negative.
+    assert twice[0].slots["en"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
 def test_sampled_by_sentence_keeps_the_shares_of_groups() -> None:

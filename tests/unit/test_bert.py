@@ -86,7 +86,7 @@ def test_pretraining_lowers_the_loss_it_trains(folder: Path, tmp_path: Path, cap
         tmp_path / "model",
     )
     last = float(caplog.messages[-1].rsplit(" ", 1)[1])
-    assert last < 0.7 * np.log(120)  # of guessing among the word pieces
+    assert last < 0.7 * np.log(120)  # the loss of guessing among the word pieces
 
 
 def test_masks_and_warm_up_are_those_of_bert(

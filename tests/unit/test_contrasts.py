@@ -13,7 +13,7 @@ T_1, T_2, T_3 = 12.706205, 4.302653, 3.182446  # 97.5% quantiles of Student's t,
 
 
 def hits_of(*images: float, queries: int = 1) -> pd.DataFrame:
-    """Hits of images, the same share of each image's queries at every K and in both directions."""
+    """Hits of images: at every K and in both directions, the given share of an image's queries is found."""
     ways = {"i2s": [1.0] * len(images), "s2i": [float(queries)] * len(images)}
     shares = np.array(images)
     found = {recall: shares * np.array(ways[recall.split("_")[0]]) for recall in RECALLS}

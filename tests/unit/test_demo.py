@@ -293,7 +293,7 @@ def test_mscoco_has_japanese_and_chinese_on_parts_of_training(tmp_path: Path) ->
     training, others = sizes[split == "train"] > 0, sizes[split != "train"] > 0
     assert others.all(axis=None)
     both = training["ja"] & training["zh"]
-    assert training["ja"].sum() == 21 and training["zh"].sum() == 34 and both.sum() == 4  # of 100
+    assert training["ja"].sum() == 21 and training["zh"].sum() == 34 and both.sum() == 4  # of 100 images
 
 
 def test_wrong_requests_change_nothing(tmp_path: Path) -> None:

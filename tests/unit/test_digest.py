@@ -61,7 +61,7 @@ BY_ARGUMENTS = {
     "measure-translation-quality", "pretrain", "train", "train-lessons", "evaluate", "evaluate-consistency",
 }  # fmt: skip
 OF_MULE = {"pretrain", "train-lessons", "evaluate-consistency"}
-# Modules that an edit reruns nothing of, because what they write is checked in another way.
+# Modules whose edits rerun nothing, because their outputs are checked in another way.
 UNPLANNED = {
     "check-clip",
     "prefetch-models",

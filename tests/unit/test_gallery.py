@@ -116,7 +116,7 @@ def saved_model(languages: list[str]) -> ModelRecord:
         {},
         1,
         [1],
-    )  # one image validates
+    )  # one image is for validation
 
 
 class Project:

@@ -26,7 +26,7 @@ TRANSLATION, COMPARABLE, DRAWN, FIRST, SECOND, BOTH = (
     "both",
 )
 EN_DE, ALL = ("en", "de"), ("en", "de", "fr", "cs")
-TRANSLATED = dict.fromkeys(("fr", "cs"), TRANSLATION)  # these have no other part
+TRANSLATED = dict.fromkeys(("fr", "cs"), TRANSLATION)  # French and Czech have no other part
 
 # (table, method, group): what is read, c2c, and whether the model has one language (M), all of what is read
 # (J), or all and stops on its column's (S). Sections 5 and 6 of the paper.
@@ -70,7 +70,7 @@ ROWS_AS_CODE = {
     ("7", "+ Comparable", "Multilingual"): (INSTEAD, False, "S"),
     ("7", "+ c2c", "Multilingual + Comparable"): (INSTEAD, True, "S"),
 }
-CAPTIONS = {TRANSLATION: 1, DRAWN: 1, COMPARABLE: 5, FIRST: 5, SECOND: 5, BOTH: 6}  # of an image
+CAPTIONS = {TRANSLATION: 1, DRAWN: 1, COMPARABLE: 5, FIRST: 5, SECOND: 5, BOTH: 6}  # captions per image
 
 RIGHT: dict[str, Any] = {"lengths_in_pairs": "correct", "validated_by_fives": []}
 IN_TEXT = {"halves": "shared", "pairs_of": "selected", "divide_learning_rate_every": None}

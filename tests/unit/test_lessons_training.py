@@ -290,7 +290,7 @@ def test_a_training_learns_stops_and_is_evaluated(selection_folder: Path, tmp_pa
     path = train_selection(selection_folder, tmp_path, with_tasks(hinge="sum", max_steps=2000))
     curves = pd.read_csv(tmp_path / "curves.csv")
     best = curves["val_sum"].idxmax()
-    assert len(curves) < 200  # it ended by patience
+    assert len(curves) < 200  # the training ended by patience
     assert len(curves) == best + 1 + 3
     assert curves["val_sum"].iloc[best] == pytest.approx(
         6 * (curves["val_mR_en"] + curves["val_mR_de"]).iloc[best]

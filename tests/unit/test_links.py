@@ -30,7 +30,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(found), target
 
 
-def test_runs_have_a_number_each_and_are_cited_under_it() -> None:
+def test_each_run_has_a_number_and_is_cited_by_it() -> None:
     """A run keeps its number when others are removed, because published files have it, too."""
     text = RUNS.read_text(encoding="utf-8")
     rows = [tuple(map(int, row)) for row in re.findall(r'^\| <a id="r(\d+)"></a>R(\d+) \|', text, re.M)]

@@ -97,7 +97,7 @@ def test_other_vectors_or_settings_need_another_assignment(demo: Plan) -> None:
     assert training.initial_weights(same, "multi30k", "smalr", 0) == of
 
 
-def test_a_job_is_trained_with_its_seed(demo: Plan) -> None:
+def test_a_model_is_trained_with_its_seed(demo: Plan) -> None:
     assert json.loads(training.training_settings(demo, "multi30k", "mule-full", 7))["seed"] == 7
 
 

@@ -27,7 +27,7 @@ class Answering:
 
     def __init__(self) -> None:
         self.status, self.body, self.headers, self.asked = 200, {}, {}, 0  # type: ignore[var-annotated]
-        self.path = ""  # of the latest request
+        self.path = ""  # path of the latest request
         answering = self
 
         class Handler(http.server.BaseHTTPRequestHandler):

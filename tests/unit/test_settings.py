@@ -251,7 +251,7 @@ def test_images_are_drawn_by_groups_only_with_human_captions() -> None:
     settings = load(scale="paper")
     three = [["en"], ["en", "ja"], ["en", "zh"]]
     for name, experiment in settings.experiments_on("mscoco").items():
-        if experiment.selection:  # of Lessons, which draws captions
+        if experiment.selection:  # experiments of Lessons, which sample captions
             continue
         alone = len(experiment.languages) == 1 and experiment.captions != "augmented"
         human = experiment.captions == "human" or alone

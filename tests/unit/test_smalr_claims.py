@@ -147,7 +147,8 @@ REDUCED = {
 LIWE = {"liwe-s-ten", "liwe-l-ten"}
 
 
-OTHERS = {"embn-human+mt", "parallel-embn-human+mt", "mule-full-human+mt", "mule-ten"}  # of Tables 1 and 2
+# The other rows of Tables 1 and 2.
+OTHERS = {"embn-human+mt", "parallel-embn-human+mt", "mule-full-human+mt", "mule-ten"}
 SAID = {
     # State of the art: every other row of the tables.
     "S01": [("smalr/learned", {*OTHERS, *LIWE, "embn-en/translated"})],

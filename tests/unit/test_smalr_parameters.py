@@ -134,7 +134,7 @@ def test_six_languages_are_not_called_ten(papers_settings: SmalrParameterSetting
     assert found.loc["MULE, 6 languages to one", "paper"] != found.loc["MULE, 6 languages to one", "paper"]
 
 
-def test_missing_vocabularies_are_reported(table: pd.DataFrame) -> None:
+def test_a_row_names_the_counted_vocabularies(table: pd.DataFrame) -> None:
     assert set(table["vocabulary"]) == {"multi30k at scale demo, 550 words"}
 
 

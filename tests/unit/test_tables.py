@@ -251,7 +251,8 @@ def test_a_table_names_the_providers_of_its_translations(tmp_path: Path) -> None
 
 def test_all_providers_over_seeds_are_named(tmp_path: Path) -> None:
     trained_on = {
-        AUGMENTED: {"en-de": {"google": 6}, "en-fr": {"google": 6}, "fr-en": {}},  # of no training image
+        # No training image has a translation into English.
+        AUGMENTED: {"en-de": {"google": 6}, "en-fr": {"google": 6}, "fr-en": {}},
         (*AUGMENTED[:3], 1): {"en-de": {"google": 6}, "en-fr": {"baidu": 1}},
     }
     table, comparison = table_with_translations(tmp_path, [0, 1], trained_on=trained_on)

@@ -43,7 +43,7 @@ PAIRS_OF_AN_IMAGE = {
     (5, 5, 0, 0): 25,  # Tables 2, 3 and 5
     (1, 1, 1, 1): 6,  # Table 6
     (5, 5, 1, 1): 46,  # the "46 possible caption pairs" of Section 6.2: comparable En and De with Fr and Cs
-    (6, 6, 1, 1): 61,  # both parts together, as the same section says
+    (6, 6, 1, 1): 61,  # both parts together, as Section 6.2 says
 }
 
 

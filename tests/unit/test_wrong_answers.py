@@ -282,7 +282,7 @@ def test_an_empty_answer_is_refused(body: str, tmp_path: Path, caplog: pytest.Lo
     assert stored_answers(tmp_path) == []
 
 
-def test_the_reason_of_a_refusal_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_reason_for_a_refusal_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     body = '{"error": "en-de is not an enabled pair"}'
     with (
         answering(lambda path: iter([whole(body, status="400 Bad Request")])) as url,

@@ -136,7 +136,7 @@ def _pairs(segments: tuple[Segment, ...], device: torch.device, dtype: torch.dty
     has_pair = has[:, :, None] & has[:, None] & in_range  # (N, L, L)
     earlier = np.triu(np.ones((len(segments), len(segments)), bool), 1)
     sentences = has_pair.sum(0)
-    pairs = max(1, (earlier & (sentences > 0)).sum())  # of languages
+    pairs = max(1, (earlier & (sentences > 0)).sum())  # pairs of languages
     weight = has_pair / np.maximum(sentences, 1) / pairs
     weights = np.stack([weight * earlier, weight * earlier.T])
     on_cpu = torch.from_numpy(np.stack(rows, 1)), torch.from_numpy(weights).to(dtype)
