@@ -93,4 +93,4 @@ def count_mistakes(where: str, statement: Mapping[str, Any]) -> Iterator[str]:
     if statement["count"] not in QUANTITIES:
         yield f"{where}.count: found {statement['count']!r}, expected one of {', '.join(QUANTITIES)}"
     if len(set(_KEYS_OF_CLAIMS) & set(statement)) != 1 or ("about" in statement) != ("within" in statement):
-        yield f"{where}: expected about and within, above, or below"
+        yield f"{where}: expected `about` and `within`, or `above`, or `below`"

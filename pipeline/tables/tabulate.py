@@ -123,7 +123,7 @@ def _mean(evaluations: Evaluations, keys: Sequence[Place], metric: str) -> pd.Se
 
 
 def _candidates(evaluations: Evaluations, keys: Sequence[Place]) -> Row:
-    """Candidates of one language; of several, the most candidates, and the mean chance level."""
+    """Candidates and chance level of one language; for several, the largest numbers and the mean level."""
     every = [evaluations.candidates(key, language) for key, language in keys]
     chance = {metric: sum(one["chance"][metric] for one in every) / len(every) for metric in METRICS}
     return {**{name: max(one[name] for one in every) for name in ("images", "sentences")}, "chance": chance}

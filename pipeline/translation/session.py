@@ -182,7 +182,7 @@ def _message_in(body: Any, depth: int = 0) -> str:
 
 
 def _notice_in(body: Any) -> str:
-    """An error that comes with status 200 instead of a translation, or with one."""
+    """An error in an answer with status 200, which may also have a translation."""
     if not isinstance(body, dict):
         return ""
     if body.get("quotaFinished") is True:

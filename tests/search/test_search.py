@@ -95,7 +95,7 @@ def captions(finished_search: Project, language: str) -> pd.DataFrame:
 # The bundle
 
 
-def test_a_bundle_elsewhere_has_the_recalls_of_the_table(
+def test_a_copied_bundle_has_the_recalls_of_the_table(
     finished_search: Project, bundle: Path, tmp_path: Path
 ) -> None:
     """In a separate process with an empty environment, without work/ and the configuration."""

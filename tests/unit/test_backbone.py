@@ -260,7 +260,7 @@ def test_dense_features_are_the_mean_over_the_windows(crops: int, wanted: float)
 
 
 def test_the_mean_over_crops_has_more_digits_than_bfloat16() -> None:
-    """Halfway between 1 and the next number of bfloat16, which would round it to 1."""
+    """The mean is halfway between 1 and the next number of bfloat16, which would round it to 1."""
     pooled = torch.tensor([[1.0], [1 + 1 / 128]], dtype=torch.bfloat16)
     found = by_hand(lambda pixels: pooled, 2, 2, "exact").features([torch.zeros(3, 2, 2, dtype=torch.uint8)])
     assert found.dtype == torch.float32
