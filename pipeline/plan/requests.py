@@ -65,7 +65,7 @@ def what_to_ask_for(plan: Plan) -> list[str]:
     of_tables = {cell.dataset for cell in cells} if only_tables else set(plan.datasets)
     lines = [
         f"  - for data set {' and '.join(datasets)}"
-        f"{', which these tables do not have' if of_tables.isdisjoint(datasets) else ''}: "
+        f"{', which these tables do not need' if of_tables.isdisjoint(datasets) else ''}: "
         f"{how_to_ask(plan, key)}"
         for key, datasets in missing_on_request(plan).items()
     ]

@@ -73,8 +73,8 @@ def test_missing_data_on_request_are_reported_before_anything_runs(
         assert "on-request/flickr30k" in done.stdout
         assert "on-request/coco-cn" in done.stdout
         assert "says how to ask" in done.stdout
-    assert "which these tables do not have" not in both.stdout + mixed.stdout
-    assert "for data set mscoco, which these tables do not have" in one.stdout
+    assert "which these tables do not need" not in both.stdout + mixed.stdout
+    assert "for data set mscoco, which these tables do not need" in one.stdout
 
 
 def test_all_public_files_can_be_downloaded_first(project: Project) -> None:

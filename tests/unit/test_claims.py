@@ -431,7 +431,7 @@ def test_mistakes_in_claims_are_reported_together(tmp_path: Path) -> None:
     assert "X: expected one of compare, counts, paper_scale_only, untestable" in str(error.value)
     assert "X.compare.2: expected one of within, at_most, not_below" in str(error.value)
     assert "X.counts.0.count: found 'imags', expected one of images" in str(error.value)
-    assert "X.counts.1: expected about and within, above, or below" in str(error.value)
+    assert "X.counts.1: expected `about` and `within`, or `above`, or `below`" in str(error.value)
     assert "X.counts.2: keys unknown or missing: in" in str(error.value)
     for mistake in ("'significnt'", "'mule full' is not a term", "'embn' needs a language", "found 'R@1'"):
         assert mistake in str(error.value)

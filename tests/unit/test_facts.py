@@ -439,7 +439,7 @@ def test_no_digit_of_the_transcription_has_changed() -> None:
 
 
 def test_mean_recall_is_the_mean_of_the_six_recalls_except_for_the_papers_slips() -> None:
-    """MULE, "Metrics". Rounding explains a difference of 0.1: 0.05 of the printed mR, and 0.05 of the mean."""
+    """MULE, "Metrics". Rounding explains a difference of 0.1: 0.05 of the mR, and 0.05 of the mean."""
     printed = pd.read_csv(PAPERS, dtype=str, keep_default_na=False).query("paper == 'mule'")
     groups, slips = 0, {}
     for (table, row, dataset, language), cell in printed.groupby(["table", "row", "dataset", "language"]):
