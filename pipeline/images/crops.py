@@ -132,7 +132,7 @@ def _check_size(width: int, height: int) -> None:
     """Check the declared size before decoding: a decoder allocates what the header declares."""
     if max(width, height) > LONGEST or width * height > MOST:
         raise ValueError(
-            f"found {width} x {height} pixels, expected at most {LONGEST:,} a side and {MOST:,} in all"
+            f"found {width} x {height} pixels, expected at most {LONGEST:,} per side and {MOST:,} in all"
         )
 
 

@@ -50,7 +50,7 @@ def test_a_sentence_is_embedded_the_same_alone_and_in_a_batch(recurrent: str, br
     padded = Sentences(torch.tensor([[2, 4, 4, 1], [3, 1, 0, 0]]), torch.tensor([4, 2]))
     other = Sentences(torch.tensor([[5, 1, 2, 2, 6]]), torch.tensor([5]))
     alone = made.embed_sentences({"en": short})
-    together = made.embed_sentences({"en": padded, "de": other})  # English first, two sentences of it
+    together = made.embed_sentences({"en": padded, "de": other})  # English sentences first, two of them
     torch.testing.assert_close(together.multimodal[1:2], alone.multimodal)
     torch.testing.assert_close(together.universal[1:2], alone.universal)
 
