@@ -93,7 +93,7 @@ def translate(
 
 
 def write_report(path: Path, translations: Translations, **pair: str) -> None:
-    """Write as JSON the number of translated captions and, by status, all captions that were not translated."""
+    """Write as JSON the number of translated captions and, by status, all untranslated captions."""
     left_out = translations.left_out
     report = {
         **pair,

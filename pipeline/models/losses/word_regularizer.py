@@ -14,7 +14,7 @@ class WordRegularizerLoss(Loss[WordRegularizer]):
         return {"words": self.block.weight * step.model.universal.drift()}
 
     def after_epoch(self, model: RetrievalModel) -> None:
-        """Measure later distances from the present vectors (as the authors' code does after each epoch)."""
+        """Measure later distances from the present vectors, as the authors' code does."""
         assert isinstance(model, WordModel)
         if self.block.regularize_toward == "previous_epoch":
             model.universal.forget_initial()
