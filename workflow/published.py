@@ -30,6 +30,7 @@ import pandas as pd
 
 from pipeline.common.errors import InputError
 from pipeline.common.rounding import tenths
+from pipeline.tables.claims import VERDICTS
 from pipeline.tables.result_files import read_result
 
 FOLDER = Path("results/published")
@@ -169,10 +170,14 @@ def recalls(folder: Path, table: str, dataset: str) -> list[str]:
 
 
 def differences(folder: Path, run: str, dataset: str, *pairs: str) -> list[str]:
-    """Differences of mR with 95% intervals, bold where the interval excludes zero."""
+    """Differences of mR with 95% intervals, bold where the interval excludes zero.
+
+    Pairs that differ only in the language of a model of one language share a row.
+    """
     tables = [_read(folder / run / "compare" / dataset / f"{pair}.csv") for pair in pairs]
     languages = list(dict.fromkeys(language for table in tables for language in table["language"]))
-    rows = [[_names(table), *_differences(table, languages)] for table in tables]
+    by_names = pd.concat([table.assign(names=_names(table)) for table in tables]).groupby("names", sort=False)
+    rows = [[str(names), *_differences(table, languages)] for names, table in by_names]
     return markdown(["", *map(str.capitalize, languages)], rows)
 
 
@@ -198,6 +203,7 @@ def verdicts(folder: Path, run: str) -> list[str]:
     """How many claims of each paper have each verdict."""
     claims = _read(folder / run / "claims.csv")
     counts = pd.crosstab(claims["id"].str[0].map(PAPERS), claims["verdict"]).reindex(PAPERS.values()).dropna()
+    counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
     rows = [
         [str(paper), *(str(int(count)) for count in row)]
         for paper, row in zip(counts.index, counts.values, strict=True)

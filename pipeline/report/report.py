@@ -18,7 +18,7 @@ from pipeline.datasets.settings import Dataset
 from pipeline.report import charts, tables
 from pipeline.report.pages import main_of, write_page
 from pipeline.report.settings import ReportSettings
-from pipeline.tables.claims import FAILS, HOLDS, NOT_HERE, NOT_TESTABLE, UNDECIDED
+from pipeline.tables.claims import VERDICTS
 from pipeline.tables.result_files import read_result
 
 PACKAGES = (
@@ -113,7 +113,7 @@ def write_report(
         "title": _title(comparisons, settings),
         "tables": sections,
         "missing": sorted(settings.missing, key=natural),
-        "verdicts": [HOLDS, FAILS, UNDECIDED, NOT_HERE, NOT_TESTABLE],
+        "verdicts": VERDICTS,
         "point_heads": list(POINT_HEADS.values()),
         "claims": list(_claims(claims, claim_comparisons)),
         "figures": [_figure(path, settings) for path in figures],

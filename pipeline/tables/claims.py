@@ -23,6 +23,7 @@ from pipeline.tables.translations import provider_label, word_by_word
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 NOT_HERE, NOT_TESTABLE = "not testable at this scale", "not testable"
+VERDICTS = (HOLDS, FAILS, UNDECIDED, NOT_HERE, NOT_TESTABLE)
 LEVEL = 0.05
 ONE_SEED = "one seed: intervals and p are over test images only and do not tell seeds apart"
 

@@ -59,7 +59,8 @@ def test_the_report_trains_only_what_its_tables_name(shared_project: Project) ->
 def test_claims_are_judged_by_what_was_measured(shared_project: Project) -> None:
     claims = pd.read_csv(shared_project.folder / "results/claims.csv", index_col="id")
     assert claims.index.str[0].value_counts().to_dict() == {"M": 61}
-    assert claims.loc["M28", "verdict"] in ("holds", "does not hold", "undecided")  # mule-full against parallel-embn
+    # mule-full against parallel-embn
+    assert claims.loc["M28", "verdict"] in ("holds", "does not hold", "undecided")
     assert claims.loc[
         "M11", "reason"
     ] == "embn-en on multi30k is in none of the tables that `report` names; " + (

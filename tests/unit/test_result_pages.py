@@ -67,7 +67,7 @@ Text in between.
 | mule-full - embn | -0.3 (-1.2 to 0.7) | **+6.3** (4.7 to 7.9) |
 <!-- end -->
 <!-- verdicts small -->
-| paper | does not hold | holds | not testable |
+| paper | holds | does not hold | not testable |
 | --- | --- | --- | --- |
 | MULE | 1 | 1 | 0 |
 | *Lessons* | 0 | 0 | 1 |
