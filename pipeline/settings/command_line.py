@@ -20,10 +20,10 @@ _FILES, _VALUES = ("--configfile", "--configfiles"), ("--config", "-C")  # optio
 
 
 def check(arguments: Sequence[str]) -> None:
-    """End with one message if a file after --configfile or a value after --config cannot be read."""
+    """End with one message if Snakemake cannot work with the folder, the files or the values of a command."""
     arguments = [part for argument in arguments for part in _split_option(argument)]
     files, values = _values_after(arguments, *_FILES), _values_after(arguments, *_VALUES)
-    mistakes = [mistake for name in files for mistake in _file_mistakes(name)]
+    mistakes = [*_folder_mistakes(), *(mistake for name in files for mistake in _file_mistakes(name))]
     mistakes += yaml_mistakes(OWN_FILE) if OWN_FILE.exists() else []
     mistakes += [*map(_value_mistake, values), *_repeated_options(arguments), *_repeated_keys(values)]
     mistakes += _core_mistakes(_values_after(arguments, "--cores", "-c"))
@@ -32,6 +32,12 @@ def check(arguments: Sequence[str]) -> None:
         raise_together(filter(None, mistakes), "The command has mistakes:")
     except InputError as error:
         sys.exit(f"error: {error}")
+
+
+def _folder_mistakes() -> Iterator[str]:
+    """Snakemake fills in the paths of the workflow's own files, which are absolute and without links."""
+    if {"{", "}"} & set(folder := os.getcwd()):
+        yield f"{folder}: has braces, which Snakemake takes for a wildcard; rename the folder"
 
 
 def _split_option(argument: str) -> Sequence[str]:

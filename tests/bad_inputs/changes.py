@@ -71,6 +71,23 @@ def windows(folder: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
 
 
+def folders_with_braces(folder: Path) -> None:
+    """Folders of the project, whose entries are links to those of the finished one."""
+    for name in ("a{b}", "a{", "a}/b"):
+        (folder / name).mkdir(parents=True)
+        for entry in (
+            "Snakefile",
+            "config",
+            "mine",
+            "pipeline",
+            "profiles",
+            "search",
+            "small.yaml",
+            "workflow",
+        ):
+            (folder / name / entry).symlink_to(folder / entry)
+
+
 def many_digits(folder: Path) -> None:
     with (folder / "other.yaml").open("a") as file:
         file.write("1" * 5000)
@@ -596,6 +613,7 @@ CHANGES: dict[str, Change] = {
     "workbook": workbook,
     "utf16": utf16,
     "windows": windows,
+    "folders_with_braces": folders_with_braces,
     "many_digits": many_digits,
     "transparent_png": photograph("clear1", _transparent((0, 0, 0, 0), "PNG")),
     "transparent_webp": photograph("clear2", _transparent((255, 255, 255, 0), "WEBP")),
