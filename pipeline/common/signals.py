@@ -1,5 +1,6 @@
 """SIGTERM, SIGINT (Ctrl-C) and SIGHUP: a stage ends cleanly, and long work saves its state first."""
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,12 @@ class Interrupted(BaseException):
             f"ended by {signal.Signals(number).name}. {remark} Run the same command again to resume."
         )
         self.number = number
+
+
+def exit_on_interrupt() -> None:
+    """Let Ctrl-C end the process at once and without a traceback, for a time in which nothing can be lost."""
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
 
 
 @contextmanager

@@ -10,6 +10,8 @@ import pytest
 
 from pipeline.common.signals import SIGNALS, Interrupted, collect_signals, raise_on_signal
 
+ROOT = Path(__file__).parents[2]
+
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_ends_the_block_at_once_and_is_named(number: int) -> None:
@@ -78,3 +80,25 @@ def test_an_interrupted_stage_reports_it_and_leaves_no_temporary_file(tmp_path: 
     assert stage.returncode == 128 + signal.SIGTERM
     assert said == "ended by SIGTERM. What was finished is kept. Run the same command again to resume.\n"
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("program", ["pipeline", "search"])
+@pytest.mark.parametrize("slow", ["pipeline.cli", "pydantic"])
+def test_an_interrupt_while_a_program_is_imported_ends_it_without_a_traceback(
+    program: str, slow: str
+) -> None:
+    code = (
+        "import os, runpy, signal, sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {slow!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        f"runpy.run_module({program!r}, run_name='__main__', alter_sys=True)\n"
+    )
+    for ignored, status in ((False, 128 + signal.SIGINT), (True, 0)):
+        handler = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" if ignored else ""
+        done = subprocess.run(
+            [sys.executable, "-c", handler + code, "--help"], cwd=ROOT, capture_output=True, text=True
+        )
+        assert (done.returncode, done.stderr) == (status, "")
