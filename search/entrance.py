@@ -3,17 +3,20 @@
 import hmac
 import re
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import quote, unquote, urlencode
 
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pipeline.common.characters import printable_name
 from pipeline.common.errors import InputError
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
 COOKIE = "token"
+# Folders of letters of any script, percent escapes, and the marks that a path may have (RFC 3986).
+_PREFIX = re.compile(r"(/([^\x00-\x7f]|[A-Za-z0-9_.~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})+)*")
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
@@ -32,7 +35,7 @@ class Entrance:
     """
 
     def __init__(self, app: ASGIApp, token: str | None, prefix: str):
-        self.app, self.token, self.prefix = app, token, prefix
+        self.app, self.token, self.prefix = app, token, unquote(prefix)  # a server unquotes paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -53,7 +56,7 @@ class Entrance:
         """The answer to a request that may not pass; None for one that may."""
         query = request.query_params
         if not request.scope["path"]:  # links of the page are relative to its folder
-            return RedirectResponse(f"{self.prefix}/?{request.url.query}".rstrip("?"), 308)
+            return RedirectResponse(f"{quote(self.prefix)}/?{request.url.query}".rstrip("?"), 308)
         if self.token is None:
             return _other_host(request)
         if request.scope["path"] == "/" and _equal(query.get("token", ""), self.token):
@@ -100,8 +103,13 @@ def read_token(path: Path) -> str:
 
 
 def check_prefix(prefix: str) -> None:
-    """Raise `InputError` unless a prefix is empty or a path."""
-    if prefix and not re.fullmatch("(/[A-Za-z0-9._~-]+)+", prefix):
+    """Raise `InputError` unless a prefix is empty or a path, which may have percent escapes."""
+    try:
+        path = unquote(prefix, errors="strict")
+    except UnicodeDecodeError:
+        path = "\0"
+    if not (_PREFIX.fullmatch(prefix) and path.isprintable()) or {".", ".."} & set(path.split("/")):
         raise InputError(
-            f"--prefix {prefix}: expected a path such as /node/host/8000, without a / at its end."
+            f"--prefix {printable_name(prefix)}: expected a path such as /node/host/8000, without . or .. as "
+            "a folder, and without a / at its end."
         )

@@ -95,11 +95,36 @@ def test_every_answer_has_the_headers(open_page: int, page_with_token: int) -> N
 
 
 def test_a_prefix_must_be_a_path() -> None:
-    for prefix in ("", "/x", "/node/host.of.mine/8000"):
+    for prefix in (
+        "",
+        "/x",
+        "/node/host.of.mine/8000",
+        "/user/me@host",
+        "/user/me%40host/a%20b",
+        "/用户/é",
+        "/a..b",
+    ):
         check_prefix(prefix)
-    for prefix in ("x", "/x/", "/", "//x", "/x y", "https://a/x"):
+    for prefix in ("x", "/x/", "/", "//x", "/x y", "https://a/x", "/x?y", "/x#y", "/x\n", "/a\\b", "/\u200b"):
         with pytest.raises(InputError, match="expected a path such as /node/host/8000"):
             check_prefix(prefix)
+
+
+@pytest.mark.parametrize(
+    "prefix", ["/a/../b", "/.", "/a/%2e%2E/b", "/a%2f..%2fb", "/a%", "/a%zz", "/%ff", "/%00"]
+)
+def test_a_prefix_has_no_dot_segments_and_whole_escapes(prefix: str) -> None:
+    with pytest.raises(InputError, match=r"expected a path such as /node/host/8000, without \. or \.\."):
+        check_prefix(prefix)
+
+
+@pytest.mark.parametrize("prefix", ["/user/me@host/é%20a", "/user/me%40host/%C3%A9%20a"])
+def test_a_prefix_is_matched_however_a_path_is_escaped(prefix: str) -> None:
+    with listening(create_app([], TOKEN, prefix=prefix)) as port:
+        for path in ("/user/me@host/%c3%a9%20a", "/user/me%40host/%C3%A9%20a"):
+            assert answer_to(port, f"{path}/api/indexes", BEARER).json == []
+            answer = answer_to(port, f"{path}?q=dog", BEARER)
+            assert (answer.status, answer.headers["location"]) == (308, "/user/me%40host/%C3%A9%20a/?q=dog")
 
 
 def test_a_token_must_be_long_and_plain(tmp_path: Path) -> None:
