@@ -8,6 +8,7 @@ import io
 import logging
 import os
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from html import escape
 from importlib.resources import files
@@ -17,7 +18,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import uvicorn
 from anyio import CapacityLimiter, to_thread
-from fastapi import FastAPI, Query, Request
+from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp
 
+from pipeline.common.block import did_you_mean
 from pipeline.common.errors import InputError
 from pipeline.common.photographs import is_shown_by_browsers, media_type
 from search.connections import Connection, bound_socket
@@ -198,6 +200,8 @@ class _Searches:
 
     def picture(self, number: int, content: bytes, top_k: int) -> Answer:
         model, index = self.model_and_index(number)
+        if not model.reads_photographs:
+            raise InputError(f"{model.bundle.name} reads no pictures: it was trained on imported features.")
         check_picture(content)
         try:
             vectors = model.embed_images([io.BytesIO(content)])
@@ -248,22 +252,23 @@ def _score(score: float) -> float:
 
 def _add_api(app: FastAPI, searches: _Searches, limit: CapacityLimiter) -> None:
     uploads = Uploads()
+    api = APIRouter(tags=["search"], dependencies=[Depends(_check_parameters)])
 
     async def run(search: Callable[..., Answer], *arguments: object) -> Answer:
         return await to_thread.run_sync(search, *arguments, limiter=limit)
 
-    @app.get("/api/indexes", tags=["search"])
+    @api.get("/api/indexes")
     async def indexes() -> list[Answer]:
         """The indexes that are open, each with its model, languages and mR on its test split."""
         return searches.indexes()
 
-    @app.get("/api/examples", tags=["search"])
+    @api.get("/api/examples")
     async def examples(response: Response, index: IndexNumber = 0) -> Answer:
         """Images of an index and captions to search with, different ones at each request."""
         response.headers["Cache-Control"] = "no-store"
         return await run(searches.examples, index)
 
-    @app.get("/api/sentence", tags=["search"])
+    @api.get("/api/sentence")
     async def sentence(
         q: Annotated[str, Query(min_length=1, max_length=MAX_QUERY, description="a sentence")],
         language: Annotated[str | None, Query(description="its language; detected by default")] = None,
@@ -273,7 +278,7 @@ def _add_api(app: FastAPI, searches: _Searches, limit: CapacityLimiter) -> None:
         """The nearest images of a sentence. The model does not know the `unknown_words`."""
         return await run(searches.sentence, index, q, language or None, top_k)
 
-    @app.get("/api/image", tags=["search"])
+    @api.get("/api/image")
     async def image(
         image: Annotated[str, Query(max_length=4096, description="id of an indexed image")],
         index: IndexNumber = 0,
@@ -282,9 +287,8 @@ def _add_api(app: FastAPI, searches: _Searches, limit: CapacityLimiter) -> None:
         """The nearest images and sentences of an indexed image, and its own captions."""
         return await run(searches.image, index, image, top_k)
 
-    @app.post(
+    @api.post(
         "/api/picture",
-        tags=["search"],
         openapi_extra={
             "requestBody": {
                 "required": True,
@@ -297,7 +301,7 @@ def _add_api(app: FastAPI, searches: _Searches, limit: CapacityLimiter) -> None:
         async with uploads.content(request) as content:
             return await run(searches.picture, index, content, top_k)
 
-    @app.get("/photograph", tags=["search"], response_class=FileResponse)
+    @api.get("/photograph", response_class=FileResponse)
     async def photograph(
         image: Annotated[str, Query(max_length=4096, description="id of an indexed image")],
         index: IndexNumber = 0,
@@ -311,6 +315,22 @@ def _add_api(app: FastAPI, searches: _Searches, limit: CapacityLimiter) -> None:
             return FileResponse(path, headers=headers, media_type=media_type(path.name))
         content = await to_thread.run_sync(_as_jpeg, path, limiter=limit)
         return Response(content, headers=headers, media_type="image/jpeg")
+
+    app.include_router(api)
+
+
+async def _check_parameters(request: Request) -> None:
+    """Raise `InputError` for parameters that are unknown or given twice, which would have no effect."""
+    known = [parameter.alias for parameter in request.scope["route"].dependant.query_params]
+    given = Counter(name[:60] for name, _ in request.query_params.multi_items())
+    mistakes = [
+        f"unknown parameter {name!r}{did_you_mean(name, known) if known else '; there are none here'}"
+        for name in given
+        if name not in known
+    ]
+    mistakes += [f"{name}: given {given[name]} times; give it once" for name in known if given[name] > 1]
+    if mistakes:
+        raise InputError("; ".join(mistakes))
 
 
 def _as_jpeg(path: Path) -> bytes:

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from pipeline.common.errors import InputError
+from pipeline.common.file_kinds import file_kind
 
 MAX_BYTES = 20 * 10**6
 MAX_TOGETHER = 10 * MAX_BYTES  # bytes of all pictures at a time
@@ -18,6 +19,25 @@ MAX_PIXELS = 40 * 10**6  # 120 MB of memory when decoded
 MAX_ASPECT = 20  # longer to shorter side: a strip would grow when its shorter side is resized for the network
 FORMATS = ("JPEG", "PNG", "WEBP")
 WEBP_HEAD = 30  # bytes
+
+# What people send in place of such a picture, by its first bytes.
+_OTHERS = {
+    b"GIF8": "a GIF",
+    b"BM": "a BMP",
+    b"II*\0": "a TIFF",
+    b"MM\0*": "a TIFF",
+    b"\0\0\1\0": "an icon",
+    b"<svg": "an SVG",
+    b"<?xml": "an SVG or another XML file",
+    b"--": "a form; send the file itself as the body (curl --data-binary @FILE)",
+    b"data:": "a picture as text; send its bytes",
+    b"/9j/": "a picture as text (Base64); send its bytes",
+    b"iVBOR": "a picture as text (Base64); send its bytes",
+    b"UklGR": "a picture as text (Base64); send its bytes",
+    b"\x89PNG": "a PNG whose beginning is damaged or missing",
+    b"\xff\xd8\xff": "a JPEG whose beginning is damaged or missing",
+    b"RIFF": "a WebP that is damaged, or a sound or film",
+}
 
 TOO_MANY = "Too many pictures are being sent. Try again in a minute."
 EXPECTED = (
@@ -85,7 +105,17 @@ def _declared_size(content: bytes) -> tuple[int, int]:
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise InputError(f"The picture declares too many pixels; {EXPECTED}.") from None
     except Exception:  # decoders raise errors of many kinds for broken files
-        raise InputError(f"The file is not a picture that can be read; {EXPECTED}.") from None
+        raise InputError(f"{_what_was_sent(content)}; {EXPECTED}.") from None
+
+
+def _what_was_sent(content: bytes) -> str:
+    if not content:
+        return "Nothing was sent as the body of the request"
+    kind = next((kind for begin, kind in _OTHERS.items() if content.startswith(begin)), "")
+    if content[4:8] == b"ftyp":
+        kind = "a HEIC, an AVIF or a film"
+    kind = kind or file_kind(content)
+    return f"The file is {kind}" if kind else "The file is not a picture that can be read"
 
 
 def _webp_size(head: bytes) -> tuple[int, int]:
@@ -99,4 +129,4 @@ def _webp_size(head: bytes) -> tuple[int, int]:
     if len(head) >= 25 and kind == b"VP8L":
         bits = int.from_bytes(head[21:25], "little")
         return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
-    raise InputError(f"The file is not a picture that can be read; {EXPECTED}.")
+    raise InputError(f"The file is {_OTHERS[b'RIFF']}; {EXPECTED}.")

@@ -33,8 +33,8 @@ async function navigate(url, focus) {
 
 async function fetchJson(path, options = {}) {
   const response = await fetch(path, options);
-  const values = await response.json();
-  if (!response.ok) throw new Error(values.error);
+  const values = await response.json().catch(() => ({})); // a proxy answers in HTML
+  if (!response.ok) throw new Error(values.error || `The server answered ${response.status} ${response.statusText}.`);
   return values;
 }
 

@@ -632,6 +632,15 @@ def test_the_interface_is_described(page: Served) -> None:
         ("/api/sentence?q=dog&top_k=101", 422, "top_k: Input should be less than or equal to 100"),
         ("/api/sentence?q=dog&index=2", 422, "index 2: there are 2, from 0."),
         (f"/api/sentence?q={'dog+' * 300}", 422, "q: String should have at most 1000 characters"),
+        ("/api/sentence?q=dog&topk=3", 422, "unknown parameter 'topk', did you mean 'top_k'?"),
+        ("/api/sentence?query=dog", 422, "unknown parameter 'query'; known are q, language, index, top_k"),
+        ("/api/sentence?q=dog&q=cat&q=bird", 422, "q: given 3 times; give it once"),
+        (
+            "/photograph?file=x&index=0&index=1",
+            422,
+            "unknown parameter 'file'; known are image, index; index: given 2 times; give it once",
+        ),
+        ("/api/indexes?index=1", 422, "unknown parameter 'index'; there are none here"),
         ("/api/image?image=nothing", 404, "No such image in this index."),
         ("/nothing", 404, "Not Found"),
         ("/page/server.py", 404, "No such file."),
@@ -755,12 +764,22 @@ def pictures() -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize("name", list(pictures()))
+PICTURES = {
+    "nothing": "Nothing was sent as the body of the request; expected a JPEG",
+    "text": "The file is not a picture that can be read; expected a JPEG",
+    "cut short": "The picture cannot be decoded: it is damaged or truncated.",
+    "a GIF": "The file is a GIF; expected a JPEG",
+    "a strip": "The picture is 60000 x 2 pixels, a strip",
+    "a bomb": "pixels; expected a JPEG",
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
 def test_broken_pictures_are_refused_with_one_line(page: Served, name: str) -> None:
     answer = page.get("/api/picture", body=pictures()[name], method="POST")
     assert answer.status == 422
     assert list(answer.json) == ["error"]
-    assert "picture" in answer.json["error"]
+    assert PICTURES[name] in answer.json["error"]
     assert "\n" not in answer.json["error"]
 
 

@@ -1,5 +1,6 @@
 """Pictures that are refused before they are decoded."""
 
+import base64
 import io
 import struct
 import tracemalloc
@@ -44,17 +45,42 @@ def test_a_lossless_webp_is_accepted_and_its_size_read() -> None:
         check_picture(content.getvalue())
 
 
-@pytest.mark.parametrize("form", ["GIF", "BMP", "TIFF", "PPM", "ICO", "PDF"])
-def test_other_formats_are_refused(form: str) -> None:
-    with pytest.raises(InputError, match="not a picture that can be read; expected a JPEG, PNG or WebP"):
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ("GIF", "is a GIF"),
+        ("BMP", "is a BMP"),
+        ("TIFF", "is a TIFF"),
+        ("AVIF", "is a HEIC, an AVIF or a film"),
+        ("ICO", "is an icon"),
+        ("PDF", "is a PDF"),
+        ("PPM", "is not a picture that can be read"),
+    ],
+)
+def test_other_formats_are_refused_and_named(form: str, said: str) -> None:
+    with pytest.raises(InputError, match=f"^The file {said}; expected a JPEG, PNG or WebP of at most 20 MB"):
         check_picture(picture(form))
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"GIF89a", b"<svg/>", b"RIFF\0\0\0\0WEBP", b"\xff\xd8\xff", b"\0" * 99]
+    ("content", "said"),
+    [
+        (b"", "Nothing was sent as the body of the request"),
+        (b"GIF89a", "The file is a GIF"),
+        (b"<svg/>", "The file is an SVG"),
+        (b"RIFF\0\0\0\0WEBP", "The file is a WebP that is damaged"),
+        (b"RIFF\x24\0\0\0WAVEfmt ", "The file is a WebP that is damaged, or a sound or film"),
+        (b"\xff\xd8\xff", "The file is a JPEG whose beginning is damaged"),
+        (b"\x89PNG\r\n", "The file is a PNG whose beginning is damaged"),
+        (b"--x\r\nContent-Disposition: form-data", "The file is a form; send the file itself as the body"),
+        (base64.b64encode(picture("JPEG")), "The file is a picture as text .Base64.; send its bytes"),
+        (b'{"picture": ""}', "The file is JSON"),
+        (b"<!DOCTYPE html>", "The file is a web page"),
+        (b"\0" * 99, "The file is not a picture that can be read"),
+    ],
 )
-def test_files_that_are_not_pictures_are_refused(content: bytes) -> None:
-    with pytest.raises(InputError, match="not a picture that can be read"):
+def test_files_that_are_not_pictures_are_refused_and_named(content: bytes, said: str) -> None:
+    with pytest.raises(InputError, match=f"^{said}.*; expected a JPEG, PNG or WebP of at most"):
         check_picture(content)
 
 
