@@ -1,12 +1,14 @@
 """Embeddings of sentences or photographs, written to a file."""
 
 import logging
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from pipeline.common.errors import InputError
+from pipeline.common.files import require_file
 from pipeline.common.text_files import decode_utf8
 from search.contents import photographs_in
 from search.model import load
@@ -62,11 +64,16 @@ def _files(paths: Sequence[Path]) -> list[Path]:
 
 
 def _read_sentences(path: Path) -> list[str]:
-    try:
-        content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{path}: not found. Expected a text file with one sentence per line.") from None
-    lines = [line.strip() for line in decode_utf8(content, path).splitlines() if line.strip()]
-    if not lines:
+    """The lines of a file that are not empty, whichever line ends it has.
+
+    Not splitlines(), which also ends a line at rarer separators that stand inside captions.
+    """
+    if str(path) == "-":
+        content = sys.stdin.buffer.read()
+    else:
+        mend = "Give a text file with one sentence per line."
+        content = require_file(path, "the file of sentences", mend).read_bytes()
+    lines = [line.strip() for line in re.split(r"\r\n?|\n", decode_utf8(content, path))]
+    if not any(lines):
         raise InputError(f"{path}: no sentences. Expected one per line.")
-    return lines
+    return list(filter(None, lines))
