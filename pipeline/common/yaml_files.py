@@ -1,5 +1,6 @@
 """YAML files that people write: one reader, which always ends soon, with the content or a message."""
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,11 @@ from pipeline.common.text_files import read_utf8
 MAX_VALUES = 100_000  # values in a file after its aliases are expanded; a few lines can stand for billions
 _MAX_DEPTH = 100  # depth of nested blocks; libyaml crashes at about ten thousand
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is several times as fast
+# Octal, binary and sexagesimal numbers, and numbers with underscores: YAML 1.1 and 1.2 read another value.
+_AMBIGUOUS = re.compile(
+    r"[-+]?(0[0-9]+|0o[0-7]+|0b[01_]+|(?=[0-9.]*_)[0-9][0-9_]*(\.[0-9_]*)?"
+    r"|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)"
+)
 _EXPECTED: dict[type, str] = {dict: "`key: value` lines in YAML", list: "a list in YAML"}
 
 
@@ -39,7 +45,8 @@ def yaml_mistakes(path: Path) -> list[str]:
     """The mistakes of a YAML file, one per line, each beginning with the file's path.
 
     The file is missing, not regular, not UTF-8, not YAML, empty, of another kind, or too large or deep. Or a
-    key is repeated in a block, where YAML would silently keep the last value.
+    key is repeated in a block, where YAML would silently keep the last value. Or versions of YAML read
+    different values, such as 8 and 10 of `010`.
     """
     return _content_and_mistakes(path, dict)[1]
 
@@ -73,7 +80,8 @@ def _content_and_mistakes(path: Path, kind: type) -> tuple[Any, list[str]]:
     if not isinstance(content, kind):
         kind_of_content = "nothing" if content is None else type(content).__name__
         return None, [f"{path}: found {kind_of_content}, expected {_EXPECTED[kind]}"]
-    return content, [f"{path}: {mistake}" for mistake in _mistakes_of(node)]
+    mistakes = [*_mistakes_of(node), *_ambiguous_numbers(node)]
+    return content, [f"{path}: {mistake}" for mistake in mistakes]
 
 
 def _checked_node(text: str) -> yaml.Node | None:
@@ -119,6 +127,18 @@ def _mistakes_of(node: yaml.Node | None, where: str = "") -> Iterator[str]:
             yield f"line {line}: the key {where}{name} is in line {lines[name]} too; keep one of them"
         lines.setdefault(name, line)
         yield from _mistakes_of(value, f"{where}{name}.")
+
+
+def _ambiguous_numbers(node: yaml.Node | None) -> Iterator[str]:
+    """Numbers of which versions of YAML read different values."""
+    if isinstance(node, yaml.ScalarNode) and not node.style and _AMBIGUOUS.fullmatch(node.value):
+        yield (
+            f"line {node.start_mark.line + 1}: found {node.value:.40}, of which versions of YAML read "
+            "different values; write a number in decimal digits only, or put a text in quotation marks"
+        )
+    for item in node.value if isinstance(node, yaml.SequenceNode | yaml.MappingNode) else ():
+        for part in item if isinstance(item, tuple) else (item,):
+            yield from _ambiguous_numbers(part)
 
 
 def _yaml_mistake(error: Exception, text: str) -> str:

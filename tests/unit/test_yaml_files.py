@@ -82,6 +82,25 @@ def test_sound_files_are_read(tmp_path: Path) -> None:
     assert len(read_yaml(write_yaml(tmp_path, f"a: [{'1, ' * (MAX_VALUES - 9)}]"))["a"]) == MAX_VALUES - 9
 
 
+@pytest.mark.parametrize(
+    "number", ["010", "0o10", "08", "-007", "00", "0b10", "1_000", "1_0.5", "1:30", "1:30:59.5", "+190:20"]
+)
+def test_a_number_that_versions_of_yaml_read_differently_is_refused(tmp_path: Path, number: str) -> None:
+    for text, line in ((f"a:\n  b: [1, {number}]", 2), (f"a: 1\n{number}: x", 2), (f"a: {{b: {number}}}", 1)):
+        path = write_yaml(tmp_path, text)
+        assert yaml_mistakes(path) == [
+            f"{path}: line {line}: found {number}, of which versions of YAML read different values; write a "
+            "number in decimal digits only, or put a text in quotation marks"
+        ]
+
+
+def test_numbers_that_all_versions_of_yaml_read_alike_are_read(tmp_path: Path) -> None:
+    alike = ["0", "-1", "+5", "10", "0.5", ".5", "1.", "1e-4", "1.0e-4", "0x1F", "a_1", "1.2.3", "2024-10-01"]
+    alike += ["127.0.0.1:8000", "http://a:80", "'010'", '"1:30"', "1:90", "_1", "10-20", "0a"]
+    assert not yaml_mistakes(write_yaml(tmp_path, f"a: [{', '.join(map(str, alike))}]"))
+    assert yaml_text_mistake("{a: 007}") == ""  # Snakemake's --config passes numbers on as texts
+
+
 def test_mistakes_of_several_files_are_reported_together(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text("- a\n")
     with pytest.raises(InputError) as told:
