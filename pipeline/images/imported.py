@@ -1,12 +1,16 @@
 """Precomputed features, checked and written as a feature store."""
 
 import logging
+import unicodedata
 from pathlib import Path
 from typing import Any
 
+import h5py
+import numpy as np
+
 from pipeline.common.errors import raise_together
 from pipeline.common.files import sha256
-from pipeline.datasets.split import read_split
+from pipeline.datasets.split import image_name, read_split
 from pipeline.images.settings import ImportSettings
 from pipeline.images.store import read_store, rows_of, write_features
 
@@ -37,6 +41,7 @@ def import_store(source: Path, images: list[str], settings: ImportSettings, outp
             not finite.
     """
     ids, features, attributes = read_store(source)
+    _check_spellings(source, ids, images)
     backbone = _text(attributes.get("backbone"))
     name = backbone or settings.backbone or "none named"
     if not backbone:
@@ -64,8 +69,24 @@ def import_store(source: Path, images: list[str], settings: ImportSettings, outp
     write_features(output, images, rows, attributes_of_store)
 
 
+def _check_spellings(source: Path, ids: list[str], images: list[str]) -> None:
+    """Raise `InputError` if ids in a file differ, but stand for one of the images: `a` and `a.jpg`."""
+    ids_of: dict[str, list[str]] = {}
+    for one in ids:
+        ids_of.setdefault(_name(one), []).append(one)
+    several = (ids_of.get(_name(image), []) for image in images)
+    mistakes = [", ".join(map(repr, spellings)) for spellings in several if len(spellings) > 1]
+    raise_together(mistakes, f"{source}: ids that stand for the same image; keep one row of each image:")
+
+
+def _name(image: str) -> str:
+    return unicodedata.normalize("NFC", image_name(image.strip()))
+
+
 def _text(attribute: object) -> str:
-    """An attribute of HDF5 as text; MATLAB and others write bytes."""
+    """An attribute of HDF5 as text; MATLAB and others write bytes, or a list of one text."""
+    if isinstance(attribute, np.ndarray) and attribute.size == 1:
+        attribute = attribute.item()
     if isinstance(attribute, bytes):
         return attribute.decode("utf-8", "replace")
-    return "" if attribute is None else str(attribute)
+    return "" if attribute is None or isinstance(attribute, h5py.Empty) else str(attribute)

@@ -279,6 +279,11 @@ def _with_zeros(images: list[str], features: np.ndarray) -> dict[str, object]:
     return {"features": features, "image": images}
 
 
+def with_another_id(another: str) -> Callable[[list[str], np.ndarray], dict[str, object]]:
+    """The rows of a store and one more."""
+    return lambda images, features: {"features": features[[*range(30), 7]], "image": [*images, another]}
+
+
 def group(folder: Path) -> None:
     with h5py.File(folder / "f.h5", "w") as file:
         file.create_group("features")
@@ -674,6 +679,18 @@ CHANGES: dict[str, Change] = {
         lambda images, features: {"features": features, "image": images}, backbone=np.bytes_("ours")
     ),
     "missing_image": store(lambda images, features: {"features": features[:29], "image": images[:29]}),
+    "id_with_a_blank_too": store(with_another_id("image07 ")),
+    "id_with_an_ending_too": store(with_another_id("photos/image07.JPG")),
+    "id_of_another_image_too": store(with_another_id("image77.jpg")),
+    "half_precision": store(lambda images, features: {"features": features.astype("f2"), "image": images}),
+    "big_endian": store(lambda images, features: {"features": features.astype(">f8"), "image": images}),
+    "backbone_in_a_list": store(
+        lambda images, features: {"features": features, "image": images},
+        backbone=np.array(["ours"], h5py.string_dtype()),
+    ),
+    "backbone_of_nothing": store(
+        lambda images, features: {"features": features, "image": images}, backbone=h5py.Empty("S1")
+    ),
     "image_twice": store(lambda images, features: {"features": features, "image": [*images[:29], images[0]]}),
     "group": group,
     "cut_features": cut_features,
