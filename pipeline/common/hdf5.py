@@ -192,6 +192,8 @@ def dataset_mistake(file: h5py.File, name: str) -> str:
         return f"{name}: lies in another file. Copy its content into this one"
     if not isinstance(dataset, h5py.Dataset):
         return f"{name}: found a group, expected a dataset"
+    if dataset.shape is None:
+        return f"{name}: found a dataset without a shape, which holds nothing. Make the file again"
     if dataset.file.filename != file.filename or dataset.external or dataset.is_virtual:
         return f"{name}: lies in another file. Copy its content into this one"
     if lacking := _lacking_filter(dataset):

@@ -107,7 +107,8 @@ def open_store(path: Path) -> Iterator[h5py.File]:
         if disk_message(error):  # a locked file or a failing disk does not mean a damaged file
             raise
         with open(path, "rb") as content:
-            kind = file_kind(content.read(64))
+            beginning = content.read(64)
+        kind = file_kind(beginning) if beginning else "an empty file"
         found = f"found {kind}" if kind and kind != HDF5 else hdf5_reason(error)
         raise InputError(f"{path}: not a whole HDF5 file: {found}. Make or fetch it again.") from error
 
@@ -121,7 +122,7 @@ def _check(path: Path, file: h5py.File) -> None:
     if mistakes := list(filter(None, (dataset_mistake(file, name) for name in ("features", "image")))):
         raise InputError(f"{path}: {'. '.join(mistakes)}.")
     features, image = file["features"], file["image"]
-    if image.dtype.kind not in "OS":
+    if h5py.check_string_dtype(image.dtype) is None:
         raise InputError(
             f"{path}: image: found {image.dtype}, expected texts: the ids of images as captions have them "
             "(h5py: file['image'] = [str(id) for id in ids])."
@@ -131,7 +132,7 @@ def _check(path: Path, file: h5py.File) -> None:
     if features.ndim != 2 or not features.size or len(features) != len(image) or features.dtype.kind != "f":
         raise InputError(
             f"{path}: features are {features.dtype} {features.shape} for {len(image)} images; expected "
-            "floating-point numbers, one row for each image."
+            "floating-point numbers (N, D), one row for each image."
         )
 
 
@@ -144,7 +145,8 @@ def rows_of(path: Path, ids: list[str], features: np.ndarray, images: list[str])
             f"{path}: it holds {len(ids)} images, but not {_first(missing)}; ids there are such as "
             f"{ids[0]!r}. Extract features for the whole caption table, or give a fuller file."
         )
-    rows = features[[row[image] for image in images]].astype(np.float32)
+    with np.errstate(over="ignore"):  # reported by `check_rows`
+        rows = features[[row[image] for image in images]].astype(np.float32)
     check_rows(path, images, rows)
     return rows
 
@@ -154,7 +156,9 @@ def check_rows(path: Path, images: Sequence[str], rows: np.ndarray) -> None:
     finite = np.isfinite(rows).all(axis=1)
     invalid = [image for image, sound in zip(images, finite, strict=True) if not sound]
     if invalid:
-        raise InputError(f"{path}: NaN or infinite features for {_first(invalid)}. Make the features again.")
+        raise InputError(
+            f"{path}: NaN or infinite features for {_first(invalid)}, as float32. Make the features again."
+        )
     if rows.shape[1] < 2:
         return
     alike = zip(images, rows, (rows == rows[:, :1]).all(axis=1), strict=True)

@@ -459,6 +459,28 @@ def _features_through_a_group(file: h5py.File, folder: Path) -> None:
     file["features"] = h5py.SoftLink("/other/features")
 
 
+def _features_without_a_shape(file: h5py.File, folder: Path) -> None:
+    file["features"] = h5py.Empty("f4")
+
+
+def _features_of_files_that_are_gone(file: h5py.File, folder: Path) -> None:
+    layout = h5py.VirtualLayout((30, 8), "f4")
+    for begin in (0, 10, 20):
+        layout[begin : begin + 10] = h5py.VirtualSource(f"gone{begin}.h5", "features", (10, 8))
+    file.create_virtual_dataset("features", layout)
+
+
+def ids_as_bytes(folder: Path) -> None:
+    """Ids as lists of numbers, as MATLAB's cells become."""
+    shutil.copyfile(folder / "mine/features.h5", folder / "f.h5")
+    with h5py.File(folder / "f.h5", "r+") as file:
+        ids = list(file["image"].asstr())
+        del file["image"]
+        cells = file.create_dataset("image", (len(ids),), h5py.vlen_dtype(np.uint8))
+        for row, image in enumerate(ids):
+            cells[row] = np.frombuffer(image.encode(), np.uint8)
+
+
 def _features_of_no_file(file: h5py.File, folder: Path) -> None:
     file["features"] = h5py.ExternalLink("gone.h5", "features")
 
@@ -732,6 +754,12 @@ CHANGES: dict[str, Change] = {
     "virtual_features": store_with(_virtual_features),
     "features_through_a_group": store_with(_features_through_a_group),
     "features_of_no_file": store_with(_features_of_no_file),
+    "features_without_a_shape": store_with(_features_without_a_shape),
+    "features_of_files_that_are_gone": store_with(_features_of_files_that_are_gone),
+    "ids_as_bytes": ids_as_bytes,
+    "large_features": store(
+        lambda images, features: {"features": features.astype(float) * 1e300, "image": images}
+    ),
     "unwritten_rows": store_with(_unwritten(20, chunks=(10, 8))),
     "unwritten_packed_rows": store_with(_unwritten(15, chunks=(5, 4), compression="gzip")),
     "unwritten_features": store_with(_unwritten(0)),
