@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.datasets.csv_text import csv_text
+from pipeline.datasets.csv_text import csv_text, repeated_columns
 from pipeline.datasets.split import Split, first_few
 
 
@@ -76,14 +76,17 @@ def _listed_names(path: Path, split: str, mistakes: list[str]) -> list[str]:
     except InputError as error:
         mistakes.append(str(error))
         return []
-    names = [_name(name) for name in _names(lines, split) if name.strip()]
+    header = next(csv.reader(lines[:1]), [])
+    if "image" in header and (several := repeated_columns(header)):
+        mistakes.append(f"{path}: {several}")
+        return []
+    names = [_name(name) for name in _names(header, lines, split) if name.strip()]
     if not names:
         mistakes.append(f"{path}: names no {split} images")
     return names
 
 
-def _names(lines: list[str], split: str) -> Iterator[str]:
-    header = next(csv.reader(lines[:1]), [])
+def _names(header: list[str], lines: list[str], split: str) -> Iterator[str]:
     if "image" not in header:
         yield from lines
         return

@@ -13,7 +13,7 @@ from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write
 from pipeline.common.photographs import without_ending
 from pipeline.datasets.captions import SPLITS
-from pipeline.datasets.csv_text import csv_rows, separator_mistake
+from pipeline.datasets.csv_text import csv_rows, repeated_columns, separator_mistake
 
 Split = dict[str, str]  # image -> train, val or test, in the order of the data set
 
@@ -55,6 +55,8 @@ def listed_images(path: Path) -> list[str]:
     if "image" not in header:
         problem = separator_mistake(header) or f"found columns {', '.join(header) or 'none'}"
         raise InputError(f"{path}: {problem}; expected one named 'image'.")
+    if several := repeated_columns(header):
+        raise InputError(f"{path}: {several}.")
     place = header.index("image")
     names = {line: row[place].strip() if len(row) > place else "" for line, row in rows[1:]}
     mistakes = [f"line {line}: no image" for line, name in names.items() if not name]

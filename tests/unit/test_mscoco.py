@@ -352,6 +352,14 @@ def test_all_mistakes_of_both_lists_are_reported(tmp_path: Path) -> None:
         predefined_split({"test": none, "val": val}, ELIGIBLE)
 
 
+@pytest.mark.parametrize("header", ["image,image", "image,IMAGE", " image,image"])
+def test_a_list_with_two_columns_of_a_name_is_refused(tmp_path: Path, header: str) -> None:
+    (tmp_path / "test.csv").write_text(f"{header}\n9,400\n")
+    (tmp_path / "val.txt").write_text("30\n")
+    with pytest.raises(InputError, match=r"test\.csv: columns of the same name: .*; keep one of them"):
+        predefined_split({"test": tmp_path / "test.csv", "val": tmp_path / "val.txt"}, ELIGIBLE)
+
+
 def run(stage: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pipeline", stage, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])
