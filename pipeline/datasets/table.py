@@ -9,6 +9,7 @@ import pandas as pd
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write, require_file
 from pipeline.datasets.captions import COLUMNS, SENTENCE_COLUMNS, SPLITS
+from pipeline.datasets.csv_text import repeated_columns
 
 _CODE = re.compile(r"[a-z]{2}")
 
@@ -45,11 +46,14 @@ def write_sentences(table: pd.DataFrame, path: Path) -> None:
 def _read(path: Path, columns: list[str], may_be_empty: bool = False) -> pd.DataFrame:
     require_file(path, "the caption table", "Run the stage that makes it, or give another file.")
     try:
+        header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, encoding="utf-8")
         table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
     except pd.errors.EmptyDataError:
         raise InputError(f"{path}: the file is empty; expected columns {', '.join(columns)}.") from None
     except (pd.errors.ParserError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a CSV file in UTF-8: {error}.") from None
+    if several := repeated_columns(header.iloc[0]):  # pandas gives the second another name
+        raise InputError(f"{path}: {several}.")
     if not (may_be_empty and table.empty and list(table.columns) == columns):
         check_table(table, columns, str(path))
     return table[columns]
