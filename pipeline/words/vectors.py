@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.common.bounds import text_lines
-from pipeline.common.errors import InputError, raise_together
+from pipeline.common.errors import InputError, disk_message, raise_together
+from pipeline.common.file_kinds import file_kind
 from pipeline.common.files import atomic_write, require_file
 from pipeline.common.progress import Progress, duration
 from pipeline.datasets.table import read_sentences
@@ -152,6 +153,7 @@ def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vector
         InputError: the file is cut short, not in the format, of another dimension, or many rows are odd.
     """
     require_file(path, "the file of vectors", "Download it, or set `vectors` to `train`.")
+    _check_kind(path)
     lookup = set(words)
     vectors: Vectors = {}
     exact: set[str] = set()  # words whose own lower-case row was found
@@ -172,6 +174,8 @@ def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vector
             if word == lower:
                 exact.add(lower)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        if disk_message(error):
+            raise
         raise InputError(
             f"{path}: cannot be read to its end: {error}. Download it again, from its publisher."
         ) from None
@@ -189,6 +193,18 @@ def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vector
     return vectors
 
 
+def _check_kind(path: Path) -> None:
+    """Raise `InputError` unless a file is text, or a gzip file by its name and its first bytes."""
+    with open(path, "rb") as file:
+        kind = file_kind(file.read(64))
+    expected = "a gzip file" if path.suffix == ".gz" else ""
+    if kind != expected:
+        raise InputError(
+            f"{path}: found {kind or 'no gzip file'}, expected vectors in FastText's text format (.vec, or "
+            ".vec.gz with gzip)."
+        )
+
+
 def _rows(path: Path, dimension: int) -> Iterator[tuple[int, str, str]]:
     """Line number, word and numbers of each row; checks the header against `dimension` and the rows."""
     lines = text_lines(path, _WORD + _NUMBER * dimension, is_gzip=path.suffix == ".gz")
@@ -196,7 +212,7 @@ def _rows(path: Path, dimension: int) -> Iterator[tuple[int, str, str]]:
     if len(header) != 2 or not all(re.fullmatch("[0-9]{1,18}", one) for one in header):
         raise InputError(
             f"{path}: line 1: found {[part[:40] for part in header[:3]]}; expected the numbers of words and "
-            "dimensions."
+            "dimensions, which GloVe's files lack; write them as the first line."
         )
     count = int(header[0])
     if int(header[1]) != dimension:
