@@ -290,7 +290,7 @@ def _what_is_expected(place: _Place, error: ErrorDetails | None = None) -> str:
 
 
 def _display(value: object, path: tuple[str | int, ...]) -> str:
-    text = _SHORT.repr(value)
+    text = value.isoformat() if isinstance(value, datetime.date) else _SHORT.repr(value)
     if path and path[-1] == "url":  # passwords and keys are not printed
         return re.sub(r"(?<=//)[^/@]*@|(?<=[?])[^']*", "***", text)
     return text

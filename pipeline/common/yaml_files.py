@@ -19,6 +19,12 @@ _AMBIGUOUS = re.compile(
     r"[-+]?(0[0-9]+|0o[0-7]+|0b[01_]+|(?=[0-9.]*_)[0-9][0-9_]*(\.[0-9_]*)?"
     r"|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)"
 )
+_READ_AS = {
+    "tag:yaml.org,2002:bool": "true or false",
+    "tag:yaml.org,2002:null": "nothing",
+    "tag:yaml.org,2002:timestamp": "a date",
+    "tag:yaml.org,2002:float": "a number",
+}
 _EXPECTED: dict[type, str] = {dict: "`key: value` lines in YAML", list: "a list in YAML"}
 
 
@@ -62,7 +68,7 @@ def yaml_text_mistake(text: str) -> str:
 
 
 def _content_and_mistakes(path: Path, kind: type) -> tuple[Any, list[str]]:
-    text = ""
+    text, node = "", None
     try:
         if path.is_dir() or not path.exists():
             kind_of_content = "a folder" if path.is_dir() else "not there"
@@ -76,11 +82,11 @@ def _content_and_mistakes(path: Path, kind: type) -> tuple[Any, list[str]]:
         return None, [f"{path}: cannot be read: {error.strerror}"]
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as error:
         # PyYAML raises the last three for tags that do not fit their values, such as `!!bool x`.
-        return None, [f"{path}: {_yaml_mistake(error, text)}"]
+        return None, [f"{path}: {_misfit(node) or _yaml_mistake(error, text)}"]
     if not isinstance(content, kind):
         kind_of_content = "nothing" if content is None else type(content).__name__
         return None, [f"{path}: found {kind_of_content}, expected {_EXPECTED[kind]}"]
-    mistakes = [*_mistakes_of(node), *_ambiguous_numbers(node)]
+    mistakes = [*_mistakes_of(node), *_odd_scalars(node)]
     return content, [f"{path}: {mistake}" for mistake in mistakes]
 
 
@@ -129,16 +135,47 @@ def _mistakes_of(node: yaml.Node | None, where: str = "") -> Iterator[str]:
         yield from _mistakes_of(value, f"{where}{name}.")
 
 
-def _ambiguous_numbers(node: yaml.Node | None) -> Iterator[str]:
-    """Numbers of which versions of YAML read different values."""
-    if isinstance(node, yaml.ScalarNode) and not node.style and _AMBIGUOUS.fullmatch(node.value):
-        yield (
-            f"line {node.start_mark.line + 1}: found {node.value:.40}, of which versions of YAML read "
-            "different values; write a number in decimal digits only, or put a text in quotation marks"
-        )
-    for item in node.value if isinstance(node, yaml.SequenceNode | yaml.MappingNode) else ():
-        for part in item if isinstance(item, tuple) else (item,):
-            yield from _ambiguous_numbers(part)
+def _odd_scalars(node: yaml.Node | None) -> Iterator[str]:
+    """Numbers of which versions of YAML read different values, and keys that are read as something else."""
+    for scalar, is_key in _scalars(node):
+        found = f"line {scalar.start_mark.line + 1}: found {scalar.value:.40}"
+        kind = _READ_AS.get(scalar.tag) if is_key else None
+        if not scalar.style and _AMBIGUOUS.fullmatch(scalar.value):
+            yield (
+                f"{found}, of which versions of YAML read different values; write a number in decimal digits "
+                "only, or put a text in quotation marks"
+            )
+        elif kind and scalar.value.lower() != "no":  # the language; see `reading`
+            yield f"{found} as a key, which YAML reads as {kind}; put it in quotation marks"
+
+
+def _scalars(node: yaml.Node | None, is_key: bool = False) -> Iterator[tuple[yaml.ScalarNode, bool]]:
+    """The scalars of a document, and whether each is a key."""
+    if isinstance(node, yaml.ScalarNode):
+        yield node, is_key
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _scalars(item)
+    elif isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield from _scalars(key, is_key=True)
+            yield from _scalars(value)
+
+
+def _misfit(node: yaml.Node | None) -> str:
+    """The first scalar that is not of its tag's kind, such as `!!bool x`; empty if there is none."""
+    for scalar, _ in _scalars(node):
+        try:
+            yaml.SafeLoader("").construct_document(scalar)
+        except yaml.YAMLError:
+            continue
+        except (ValueError, LookupError, AttributeError, TypeError) as error:
+            reason = f" ({error})" if isinstance(error, ValueError) else ""
+            return (
+                f"not YAML: line {scalar.start_mark.line + 1}: found {scalar.value:.40}, which is no "
+                f"{scalar.tag.rpartition(':')[2]}{reason}; put a text in quotation marks, without a tag"
+            )
+    return ""
 
 
 def _yaml_mistake(error: Exception, text: str) -> str:

@@ -47,11 +47,11 @@ def write_yaml(folder: Path, content: str | bytes) -> Path:
         ("- " * 10**5, "not YAML: blocks within more than 100 blocks"),
         ("a: !!python/object/apply:os.system ['touch harmed']\n", "not YAML: line 1, column 4: could not"),
         ("{[1, 2]: 3}\n", "not YAML: line 1, column 2: found unhashable key"),
-        ("a: !!bool x\n", "not YAML: "),
+        ("a: !!bool x\n", "not YAML: line 1: found x, which is no bool; put a text in quotation marks"),
         ("a: !!int ''\n", "not YAML: "),
-        ("a: !!timestamp x\n", "not YAML: "),
-        ("a: 2024-13-45\n", "not YAML: month must be in 1..12"),
-        ("a: 1" + "0" * 5000, "not YAML: Exceeds the limit"),
+        ("a: !!timestamp x\n", "not YAML: line 1: found x, which is no timestamp; put a text"),
+        ("a: 2024-13-45\n", "not YAML: line 1: found 2024-13-45, which is no timestamp (month must"),
+        ("a: 1" + "0" * 5000, "not YAML: line 1: found 100000"),
         ("a: 1\nb: {c: 1, c: 2}\na: 2\n", "line 2: the key b.c is in line 2 too; keep one of them"),
     ],
 )  # fmt: skip
@@ -99,6 +99,20 @@ def test_numbers_that_all_versions_of_yaml_read_alike_are_read(tmp_path: Path) -
     alike += ["127.0.0.1:8000", "http://a:80", "'010'", '"1:30"', "1:90", "_1", "10-20", "0a"]
     assert not yaml_mistakes(write_yaml(tmp_path, f"a: [{', '.join(map(str, alike))}]"))
     assert yaml_text_mistake("{a: 007}") == ""  # Snakemake's --config passes numbers on as texts
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        *(("yes", "true or false"), ("Off", "true or false"), ("false", "true or false")),
+        *(("~", "nothing"), ("null", "nothing"), ("2024-10-01", "a date"), ("1.5", "a number")),
+    ],
+)
+def test_a_key_that_yaml_reads_as_something_else_is_refused(tmp_path: Path, key: str, kind: str) -> None:
+    path = write_yaml(tmp_path, f"a:\n- {{{key}: 1}}\n")
+    message = f"line 2: found {key} as a key, which YAML reads as {kind}; put it in quotation marks"
+    assert yaml_mistakes(path) == [f"{path}: {message}"]
+    assert not yaml_mistakes(write_yaml(tmp_path, f"'{key}': {key}\nno: 1\n2024: 1\nb: [{key}]\n"))
 
 
 def test_mistakes_of_several_files_are_reported_together(tmp_path: Path) -> None:
