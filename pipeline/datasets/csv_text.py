@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from pipeline.common.files import require_file
 from pipeline.common.text_files import decode_utf8
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+# A long number that Excel has shortened, and what it shows in place of a formula that it cannot compute.
+_SPOILT_FIELD = re.compile(r"[0-9]([.,][0-9]+)?E\+[0-9]+|#(N/A|NAME\?|REF!|VALUE!|DIV/0!|NUM!|NULL!)")
+SPOILT = "spoilt by Excel; format the column as text, and save the file again"
 
 Line = tuple[int, list[str]]  # the number of the line that a row begins in, and its fields
 
@@ -82,3 +87,8 @@ def repeated_columns(columns: Iterable[str]) -> str:
         spellings.setdefault("".join(column.lower().split()), []).append(column)
     several = [", ".join(map(repr, names)) for name, names in spellings.items() if name and len(names) > 1]
     return f"columns of the same name: {', '.join(several)}; keep one of them" if several else ""
+
+
+def is_spoilt(field: str) -> bool:
+    """Whether a field is what Excel makes of a long number or of a text that it takes for a formula."""
+    return bool(_SPOILT_FIELD.fullmatch(field.strip()))

@@ -13,7 +13,7 @@ from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write
 from pipeline.common.photographs import without_ending
 from pipeline.datasets.captions import SPLITS
-from pipeline.datasets.csv_text import csv_rows, repeated_columns, separator_mistake
+from pipeline.datasets.csv_text import SPOILT, csv_rows, is_spoilt, repeated_columns, separator_mistake
 
 Split = dict[str, str]  # image -> train, val or test, in the order of the data set
 
@@ -66,6 +66,7 @@ def listed_images(path: Path) -> list[str]:
         for line, name in names.items()
         if "\n" not in name and (character := unseen_in(name))
     ]
+    mistakes += [f"line {line}: {name!r}, {SPOILT}" for line, name in names.items() if is_spoilt(name)]
     mistakes += [] if names else ["it names no image"]
     raise_together(mistakes, f"{path}: not a list of images:")
     return list(names.values())

@@ -13,7 +13,7 @@ from pipeline.common.block import Block, PathText, Seed
 from pipeline.common.characters import is_visible, unseen_in
 from pipeline.common.errors import InputError, raise_together
 from pipeline.datasets.captions import COLUMNS, SPLITS, Caption
-from pipeline.datasets.csv_text import csv_text, quotation_mistake, separator_mistake
+from pipeline.datasets.csv_text import SPOILT, csv_text, is_spoilt, quotation_mistake, separator_mistake
 from pipeline.datasets.damaged_text import mended_text
 from pipeline.datasets.languages import unknown_code, without_tokenizer
 from pipeline.datasets.published import require_language
@@ -96,6 +96,7 @@ def own_predefined(path: Path, image_list: Path | None = None) -> Split:
     mistakes = [f"no image is in the split {name}" for name in SPLITS if name not in split.values()]
     if len(split) < len(split_of_names):
         mistakes.append(f"{len(split_of_names) - len(split)} images are in it under more than one name")
+    mistakes += [f"image {name!r}, {SPOILT}" for name in split_of_names if is_spoilt(name)]
     raise_together(mistakes, f"{path}: not a split of images:")
     return {image: split[image] for image in limit_to_list(split, image_list)}
 
@@ -211,6 +212,9 @@ def _raw_mistakes(read: Row) -> Iterator[str]:
     if any("\0" in value for value in read.values()):
         yield "a NUL byte; the file may be UTF-16 or damaged, save it as CSV in UTF-8"
     place = list(read).index("language")
+    for column in ("image", "caption"):
+        if is_spoilt(read[column]):
+            yield f"{column} is {read[column].strip()!r}, {SPOILT}"
     for value in read.values():
         rows = [line.split(",") for line in _LINE_BREAK.split(value)[1:]]
         if any(len(row) >= len(read) and _CODE.fullmatch(row[place].strip()) for row in rows):
