@@ -76,4 +76,6 @@ def _read_sentences(path: Path) -> list[str]:
     lines = [line.strip() for line in re.split(r"\r\n?|\n", decode_utf8(content, path))]
     if not any(lines):
         raise InputError(f"{path}: no sentences. Expected one per line.")
+    if {"image", "caption"} <= set(lines[0].split(",")):
+        raise InputError(f"{path}: found a table, expected one sentence per line. Give its column `caption`.")
     return list(filter(None, lines))

@@ -33,3 +33,6 @@ def test_a_file_without_sentences_is_refused(tmp_path: Path) -> None:
     path.write_text(" \n\r\n\u2028\r")
     with pytest.raises(InputError, match=r"sentences\.txt: no sentences\. Expected one per line"):
         _read_sentences(path)
+    path.write_text("image,split,language,caption\na,train,en,a dog\n")
+    with pytest.raises(InputError, match=r"sentences\.txt: found a table, expected one sentence per line"):
+        _read_sentences(path)
