@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pipeline.common.errors import InputError
@@ -78,15 +78,6 @@ def separator_mistake(columns: Sequence[str]) -> str:
             if separator in columns[0]:
                 return f"its columns are separated by {name}, expected commas; save it as CSV with commas"
     return ""
-
-
-def repeated_columns(columns: Iterable[str]) -> str:
-    """The message for columns of the same name, whatever its capital letters and blanks; empty otherwise."""
-    spellings: dict[str, list[str]] = {}
-    for column in columns:
-        spellings.setdefault("".join(column.lower().split()), []).append(column)
-    several = [", ".join(map(repr, names)) for name, names in spellings.items() if name and len(names) > 1]
-    return f"columns of the same name: {', '.join(several)}; keep one of them" if several else ""
 
 
 def is_spoilt(field: str) -> bool:

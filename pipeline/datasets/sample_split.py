@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.datasets.csv_text import csv_text, repeated_columns
+from pipeline.datasets.columns import repeated_columns
+from pipeline.datasets.csv_text import csv_text
 from pipeline.datasets.split import Split, first_few
 
 

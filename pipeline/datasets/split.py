@@ -13,7 +13,8 @@ from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write
 from pipeline.common.photographs import without_ending
 from pipeline.datasets.captions import SPLITS
-from pipeline.datasets.csv_text import SPOILT, csv_rows, is_spoilt, repeated_columns, separator_mistake
+from pipeline.datasets.columns import repeated_columns
+from pipeline.datasets.csv_text import SPOILT, csv_rows, is_spoilt, separator_mistake
 
 Split = dict[str, str]  # image -> train, val or test, in the order of the data set
 

@@ -9,7 +9,7 @@ import pandas as pd
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write, require_file
 from pipeline.datasets.captions import COLUMNS, SENTENCE_COLUMNS, SPLITS
-from pipeline.datasets.csv_text import repeated_columns
+from pipeline.datasets.columns import repeated_columns
 
 _CODE = re.compile(r"[a-z]{2}")
 
