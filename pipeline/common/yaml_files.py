@@ -172,7 +172,7 @@ def _misfit(node: yaml.Node | None) -> str:
         except (ValueError, LookupError, AttributeError, TypeError) as error:
             reason = f" ({error})" if isinstance(error, ValueError) else ""
             return (
-                f"not YAML: line {scalar.start_mark.line + 1}: found {scalar.value:.40}, which is no "
+                f"not YAML: line {scalar.start_mark.line + 1}: found {scalar.value:.40}, expected a "
                 f"{scalar.tag.rpartition(':')[2]}{reason}; put a text in quotation marks, without a tag"
             )
     return ""
