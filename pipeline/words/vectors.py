@@ -200,8 +200,8 @@ def _check_kind(path: Path) -> None:
     expected = "a gzip file" if path.suffix == ".gz" else ""
     if kind != expected:
         raise InputError(
-            f"{path}: found {kind or 'a file that is not gzip'}, expected vectors in FastText's text format (.vec, or "
-            ".vec.gz with gzip)."
+            f"{path}: found {kind or 'a file that is not gzip'}, expected vectors in FastText's text format "
+            "(.vec, or .vec.gz with gzip)."
         )
 
 
