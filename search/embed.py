@@ -73,9 +73,9 @@ def _read_sentences(path: Path) -> list[str]:
     else:
         mend = "Give a text file with one sentence per line."
         content = require_file(path, "the file of sentences", mend).read_bytes()
-    lines = [line.strip() for line in re.split(r"\r\n?|\n", decode_utf8(content, path))]
-    if not any(lines):
+    lines = [line.strip() for line in re.split(r"\r\n?|\n", decode_utf8(content, path)) if line.strip()]
+    if not lines:
         raise InputError(f"{path}: no sentences. Expected one per line.")
     if {"image", "caption"} <= set(lines[0].split(",")):
         raise InputError(f"{path}: found a table, expected one sentence per line. Give its column `caption`.")
-    return list(filter(None, lines))
+    return lines

@@ -98,6 +98,22 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_models_of_single_languages_share_a_row_and_rows_keep_their_order(repository: Path) -> None:
+    folder = repository / published.FOLDER / "small/compare/multi30k"
+    head, _, french = COMPARED.splitlines()
+    czech = french.replace(",fr,", ",cs,").replace("-fr ", "-cs ").replace("6.3", "2.0")
+    for code, line in (("fr", french), ("cs", czech)):
+        (folder / f"mule-full-vs-embn-{code}.csv").write_text(f"{head}\n{line}\n")
+    (folder / "z-vs-a.csv").write_text(
+        f"{head}\n{french.replace('mule-full', 'z').replace('embn-fr', 'a')}\n"
+    )
+    pairs = ("z-vs-a", "mule-full-vs-embn-fr", "mule-full-vs-embn-cs")
+    assert published.differences(repository / published.FOLDER, "small", "multi30k", *pairs)[2:] == [
+        "| z - a | **+6.3** (4.7 to 7.9) | - |",
+        "| mule-full - embn | **+6.3** (4.7 to 7.9) | **+2.0** (4.7 to 7.9) |",
+    ]
+
+
 def test_tables_are_filled_and_the_rest_of_a_page_stays(repository: Path) -> None:
     assert published.fill_pages(repository) == [repository / "README.md"]
     assert (repository / "README.md").read_text() == FILLED
