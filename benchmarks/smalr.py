@@ -43,9 +43,9 @@ from pipeline.models.settings import (
     WordRegularizer,
 )
 from pipeline.models.word_model import WordModel
+from pipeline.training.adam import Adam
 from pipeline.training.assign import assignment_terms
 from pipeline.training.batches import Batch, Sampler
-from pipeline.training.driver import adam
 from pipeline.training.objective import training_terms
 from pipeline.training.precision import set_precision
 from pipeline.training.settings import (
@@ -164,7 +164,7 @@ def step(arguments: argparse.Namespace) -> None:
     settings = settings_of(arguments.images)
     cpu = captions(arguments.images)
     corpus, model = cpu.to(device), smalr(settings).to(device)
-    optimizer = adam(model.parameters(), 1e-3)
+    optimizer = Adam(model.parameters(), 1e-3)
     sampler = Sampler(corpus, [np.arange(len(corpus.images))], settings.training, 0)
     seconds: dict[str, list[float]] = {"fast": [], "plain": []}
     for number in range(arguments.rounds + 1):
@@ -189,7 +189,7 @@ def step(arguments: argparse.Namespace) -> None:
           f"plain over fast {median_ratio(seconds['plain'], seconds['fast'])}", flush=True)  # fmt: skip
 
 
-def take_step(loss: Callable[[], Tensor], optimizer: torch.optim.Optimizer) -> None:
+def take_step(loss: Callable[[], Tensor], optimizer: Adam) -> None:
     """Take a step of the optimiser."""
     optimizer.zero_grad()
     loss().backward()
@@ -225,7 +225,7 @@ def _two_steps(arguments: argparse.Namespace, answer: Any) -> None:
     torch.set_num_threads(arguments.threads)
     settings, corpus = settings_of(arguments.images), captions(arguments.images)
     model, features = pretraining()
-    optimizer = adam(model.parameters(), 1e-3)
+    optimizer = Adam(model.parameters(), 1e-3)
     sampler = Sampler(corpus, [np.arange(len(corpus.images))], settings.training, 0)
     for number in range(2):
         batch = next(sampler.epoch(number))

@@ -52,8 +52,8 @@ from pipeline.models.settings import (
 )
 from pipeline.models.universal import real_words
 from pipeline.models.word_model import WordModel
+from pipeline.training.adam import Adam
 from pipeline.training.batches import Batch, Sampler
-from pipeline.training.driver import adam
 from pipeline.training.loop import Moment, Run
 from pipeline.training.objective import training_terms
 from pipeline.training.precision import set_precision
@@ -132,7 +132,7 @@ class Steps:
         self.model.to(self.device)
         everything = [np.arange(arguments.corpus_images)]
         self.sampler = Sampler(self.corpus, everything, self.settings.training, 0)
-        self.optimizer = adam(self.model.parameters(), 1e-4)
+        self.optimizer = Adam(self.model.parameters(), 1e-4)
         self.run = Run(
             model=self.model,
             optimizer=self.optimizer,

@@ -19,9 +19,10 @@ from pipeline.models.assignment import Assignment, sentence_means
 from pipeline.models.hybrid import WordRows, write_assignment
 from pipeline.models.losses.neighborhood import neighborhood_loss
 from pipeline.models.losses.triplets import PLANS, Comparison, Segment, compare, hinge_loss
+from pipeline.training.adam import Adam
 from pipeline.training.batches import Batch
 from pipeline.training.data import Inputs, PretrainingData, pretraining_data
-from pipeline.training.driver import Job, RunAndWriter, adam, run_job
+from pipeline.training.driver import Job, RunAndWriter, run_job
 from pipeline.training.loop import Run, Validation
 from pipeline.training.objective import batch_segments
 from pipeline.training.settings import AssignSettings
@@ -73,7 +74,7 @@ def assign(
         initial = losses(0.0)
         run = Run(
             model=model,
-            optimizer=adam(model.parameters(), training.learning_rate),
+            optimizer=Adam(model.parameters(), training.learning_rate),
             batches=data.batches,
             epochs=training.epochs,
             terms=lambda batch, moment: assignment_terms(

@@ -6,7 +6,7 @@ runs, writes its outputs, and keeps links to them in case Snakemake deletes them
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -72,19 +72,3 @@ def _device(seed: int, resources: Resources, precision: str) -> torch.device:
     name = torch.cuda.get_device_name() if device.type == "cuda" else "the CPU"
     log.info("trains on %s, PyTorch %s", name, torch.__version__)  # read by workflow/published.py
     return device
-
-
-def adam(
-    parameters: Iterable[torch.nn.Parameter], learning_rate: float, max_grad_norm: float | None = None
-) -> torch.optim.Adam:
-    """The optimiser of every training: fused Adam, with the gradient's total norm clipped if configured."""
-    optimizer = torch.optim.Adam(parameters, lr=learning_rate, fused=True)
-    if max_grad_norm:
-        optimizer.register_step_pre_hook(lambda *_: clip(optimizer, max_grad_norm))
-    return optimizer
-
-
-def clip(optimizer: torch.optim.Optimizer, max_norm: float) -> None:
-    """Clip the gradient of all weights together to a total norm."""
-    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-    torch.nn.utils.clip_grad_norm_(weights, max_norm)

@@ -24,9 +24,10 @@ from pipeline.models.similarity import similarities
 from pipeline.models.start import start_model
 from pipeline.models.universal import UniversalEmbedding
 from pipeline.models.word_model import WordModel
+from pipeline.training.adam import Adam
 from pipeline.training.best_epoch import BestModel, row
 from pipeline.training.data import Inputs, training_origins
-from pipeline.training.driver import Job, RunAndWriter, adam, run_job
+from pipeline.training.driver import Job, RunAndWriter, run_job
 from pipeline.training.loop import Run, Validation
 from pipeline.training.monitor import Monitor
 from pipeline.training.precision import embedding_precision, exact_products
@@ -125,7 +126,7 @@ def lessons_run(
     division_steps = _steps_before_division(settings, steps)
     return Run(
         model=model,
-        optimizer=adam(model.parameters(), lessons.learning_rate, lessons.max_grad_norm),
+        optimizer=Adam(model.parameters(), lessons.learning_rate, lessons.max_grad_norm),
         batches=data.batches,
         epochs=max(1, lessons.max_steps // steps),
         terms=lambda rows, moment: {

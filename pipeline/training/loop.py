@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from pipeline.common.progress import Progress
 from pipeline.common.signals import Interrupted, collect_signals, raise_on_signal
+from pipeline.training.adam import Adam
 from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
 from pipeline.training.monitor import Monitor
 
@@ -103,7 +104,7 @@ class Run(Generic[BatchT]):
     """
 
     model: nn.Module
-    optimizer: torch.optim.Optimizer
+    optimizer: Adam
     batches: Batches[BatchT]
     epochs: int
     terms: Callable[[BatchT, Moment], dict[str, Tensor]]
@@ -166,8 +167,7 @@ class Run(Generic[BatchT]):
                 self._save(epoch, step, sums)
 
     def _step(self, batch: BatchT, moment: Moment) -> dict[str, Tensor]:
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.schedule(group["lr"], moment.step)
+        self.optimizer.learning_rate = self.schedule(self.optimizer.learning_rate, moment.step)
         self.model.train()
         terms = self.terms(batch, moment)
         loss = torch.stack(list(terms.values())).sum()

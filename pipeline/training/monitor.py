@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from pipeline.common.files import atomic_write
+from pipeline.training.adam import Adam
 
 log = logging.getLogger("pipeline")
 
@@ -48,16 +49,15 @@ class Monitor:
             suffix = f".{step:09d}"
             self._writer = SummaryWriter(str(self.events), purge_step=step, filename_suffix=suffix)
 
-    def before_update(self, step: int, terms: Mapping[str, Tensor], optimizer: torch.optim.Optimizer) -> None:
+    def before_update(self, step: int, terms: Mapping[str, Tensor], optimizer: Adam) -> None:
         """Write each loss term, the learning rate and the total gradient norm, before clipping."""
         if self._writer is None or step % STEPS_BETWEEN_EVENTS:
             return
         for name, term in terms.items():
             self._add(f"training/{name}", float(term.detach()), step)
-        weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-        gradients = [weight.grad for weight in weights if weight.grad is not None]
+        gradients = [weight.grad for weight in optimizer.weights if weight.grad is not None]
         self._add("optimizer/gradient_norm", float(torch.nn.utils.get_total_norm(gradients)), step)
-        self._add("optimizer/learning_rate", optimizer.param_groups[0]["lr"], step)
+        self._add("optimizer/learning_rate", optimizer.learning_rate, step)
 
     def after_epoch(self, rows: Sequence[Mapping[str, float]], step: int) -> None:
         """Write the curves so far and the last epoch's events; warn if the losses show no learning."""

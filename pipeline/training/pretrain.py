@@ -11,9 +11,10 @@ from pipeline.common.torch_files import write_torch
 from pipeline.models.losses.neighborhood import neighborhood_loss
 from pipeline.models.settings import Triplets
 from pipeline.models.universal import UniversalEmbedding, read_words
+from pipeline.training.adam import Adam
 from pipeline.training.batches import Batch
 from pipeline.training.data import Inputs, pretraining_data
-from pipeline.training.driver import Job, RunAndWriter, adam, run_job
+from pipeline.training.driver import Job, RunAndWriter, run_job
 from pipeline.training.loop import Run
 from pipeline.training.objective import batch_segments
 from pipeline.training.settings import PretrainSettings
@@ -50,7 +51,7 @@ def pretrain(
         embedding.to(device)
         run = Run(
             model=embedding,
-            optimizer=adam(embedding.projections(), settings.training.learning_rate),
+            optimizer=Adam(embedding.projections(), settings.training.learning_rate),
             batches=data.batches,
             epochs=settings.training.epochs,
             terms=lambda batch, moment: pretraining_terms(embedding, corpus, batch, triplets),

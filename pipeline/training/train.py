@@ -10,10 +10,11 @@ from pipeline import registry
 from pipeline.models.losses.loss import losses
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.start import start_model
+from pipeline.training.adam import Adam
 from pipeline.training.batches import Batch
 from pipeline.training.best_epoch import BestModel, validate
 from pipeline.training.data import Inputs, TrainingData, training_data
-from pipeline.training.driver import Job, RunAndWriter, adam, run_job
+from pipeline.training.driver import Job, RunAndWriter, run_job
 from pipeline.training.loop import Run, Validation
 from pipeline.training.monitor import Monitor
 from pipeline.training.objective import training_terms
@@ -80,7 +81,7 @@ def training_run(
     decay = training.learning_rate_decay
     run = Run(
         model=model,
-        optimizer=adam(model.parameters(), training.learning_rate, training.max_grad_norm),
+        optimizer=Adam(model.parameters(), training.learning_rate, training.max_grad_norm),
         batches=data.batches,
         epochs=training.epochs,
         terms=lambda batch, moment: training_terms(model, data.corpus, batch, settings, moment),

@@ -9,6 +9,7 @@ from small import corpus
 from torch import nn
 
 from pipeline.training import best_epoch
+from pipeline.training.adam import Adam
 from pipeline.training.best_epoch import validate
 from pipeline.training.loop import Best, Run, Validation
 
@@ -37,7 +38,7 @@ def test_the_first_of_the_epochs_with_the_best_mean_is_kept(monkeypatch: pytest.
 def run_of(scores: Sequence[float], patience: int | None) -> tuple[Run[Any], list[bool]]:
     """A run that saw these scores, and after each of them whether it has stopped."""
     model = nn.Linear(1, 1)
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    optimizer = Adam(model.parameters(), 0.1)
     batches: Any = None
     run: Run[Any] = Run(model, optimizer, batches, 1, terms=lambda batch, moment: {}, patience=patience)
     stopped = []

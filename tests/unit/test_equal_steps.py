@@ -48,7 +48,7 @@ def test_a_training_takes_the_steps_of_another_experiment(
 
     def recording(run: loop.Run[Any], *arguments: Any) -> Any:
         terms = step(run, *arguments)
-        rates.append(run.optimizer.param_groups[0]["lr"])
+        rates.append(run.optimizer.learning_rate)
         return terms
 
     monkeypatch.setattr(loop.Run, "_step", recording)

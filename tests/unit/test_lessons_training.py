@@ -382,7 +382,7 @@ def test_the_learning_rate_of_one_language_is_divided_after_so_many_passes(
 
     def record(self: loop.Run[Any], *arguments: Any) -> dict[str, torch.Tensor]:
         found = step(self, *arguments)
-        rates.append(self.optimizer.param_groups[0]["lr"])
+        rates.append(self.optimizer.learning_rate)
         return found
 
     monkeypatch.setattr(loop.Run, "_step", record)

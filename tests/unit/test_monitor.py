@@ -14,6 +14,7 @@ from run_stages import train
 from tensorboardX.proto.event_pb2 import Event
 
 from pipeline.training import loop, monitor
+from pipeline.training.adam import Adam
 from pipeline.training.data import Inputs
 from pipeline.training.monitor import Monitor, partial_curves, warning_of
 
@@ -91,7 +92,7 @@ def test_watching_changes_no_byte_and_survives_a_stop(
 
 def test_the_gradient_norm_is_that_of_all_weights_together(tmp_path: Path) -> None:
     first, second = (torch.zeros(2, requires_grad=True) for _ in range(2))
-    optimizer = torch.optim.SGD([first, second], lr=0.25)
+    optimizer = Adam([first, second], 0.25)
     (3 * first[0] + 4 * second[1]).backward()
     watched = Monitor(events=tmp_path)
     watched.begin(0)

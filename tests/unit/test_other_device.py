@@ -23,8 +23,8 @@ from pipeline.models.branches import RecurrentBranch
 from pipeline.models.build import build
 from pipeline.models.protocols import Sizes
 from pipeline.models.settings import ChosenLosses, Liwe, ModelSettings, Triplets
+from pipeline.training.adam import Adam
 from pipeline.training.batches import Sampler
-from pipeline.training.driver import adam
 from pipeline.training.lessons import step_loss
 from pipeline.training.loop import Moment
 from pipeline.training.objective import training_terms
@@ -212,7 +212,7 @@ def test_a_gpu_is_never_waited_for_within_a_step(
     made = corpus()
     made.features = made.features.float()
     made, fitted = made.to(gpu), model("shared", experiment["model"]).float().to(gpu)
-    optimizer = adam(fitted.parameters(), 1e-4)
+    optimizer = Adam(fitted.parameters(), 1e-4)
     states: list[torch.dtype] = []
     branch = fitted.branches["shared"]
     assert isinstance(branch, RecurrentBranch)
@@ -238,7 +238,7 @@ def test_a_gpu_is_never_waited_for_within_a_step_of_the_other_papers(
     if not torch.cuda.is_available():
         pytest.skip("no GPU here")
     fitted, terms = step(experiment, torch.device("cuda"))
-    optimizer = adam(fitted.parameters(), 1e-4)
+    optimizer = Adam(fitted.parameters(), 1e-4)
     try:
         for checked in ("default", "error"):
             torch.cuda.set_sync_debug_mode(checked)
