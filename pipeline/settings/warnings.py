@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from pipeline.settings.configuration import Configuration
-from pipeline.settings.experiments import table_named
+from pipeline.settings.experiments import left_out, table_named
 
 Path = tuple[str, ...]
 MAX_SHOWN = 6  # experiments named in a warning
@@ -28,7 +28,10 @@ def setting_warnings(settings: Configuration, user: Mapping[str, Any], table: st
     """
     table_settings = table_named(settings, table)
     rows = [row.experiment for row in table_settings.rows]
-    names = [name for name in settings.experiments if any(_is_of(row, name) for row in rows)]
+    trained = settings.experiments.keys() - left_out(settings)
+    names = [
+        name for name in settings.experiments if name in trained and any(_is_of(row, name) for row in rows)
+    ]
     unlike = [f"{table}: {doubt}" for doubt in _overridden(settings, user, names)]
     return unlike + [f"{table}: {doubt}" for doubt in _without(settings, user, names, table_settings.columns)]
 

@@ -34,6 +34,17 @@ def test_there_is_no_warning_about_equal_or_intended_values() -> None:
     assert warnings_of(triplets={"margin": 0.2}, experiments=own) == []
 
 
+def test_there_is_no_warning_about_rows_that_are_not_trained() -> None:
+    """VSE needs the features of another network; without them its row has only the paper's numbers."""
+    rows = [{**ROWS[0], "experiment": "vse"}, {**ROWS[1], "experiment": "parallel-embn"}]
+    table = {"mine": {"columns": COLUMNS, "rows": rows}}
+    named = "mine: training.epochs is 3 in some rows, and 5 in rows of vse"
+    assert warnings_of(training={"epochs": 3}, tables=table) == [
+        f"{named} (experiments.*.settings.training.epochs)"
+    ]
+    assert warnings_of(training={"epochs": 3}, tables=table, images={"sets": {"vgg": None}}) == []
+
+
 def test_a_language_that_a_model_lacks_is_named() -> None:
     """Multi30K has Chinese only by translation; a table without the language lacks nothing."""
     three = {"three": {"branches": "shared", "captions": "human", "languages": ["en", "de", "zh"]}}
