@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from pipeline import settings as configuration
+from pipeline.common.block import did_you_mean
 from pipeline.common.errors import InputError
 from pipeline.plan.captions import caption_tables
 from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
@@ -95,9 +96,7 @@ def _models(plan: Plan, dataset: str, experiment: str) -> list[str]:
         return [experiment]
     if experiment not in plan.settings.experiments:
         names = sorted({*every, *plan.settings.experiments})
-        raise InputError(
-            f"results/compare: no experiment {experiment!r}{configuration.did_you_mean(experiment, names)}"
-        )
+        raise InputError(f"results/compare: no experiment {experiment!r}{did_you_mean(experiment, names)}")
     return [name for name in every if re.fullmatch(rf"{re.escape(experiment)}-[a-z]{{2}}", name)]
 
 
