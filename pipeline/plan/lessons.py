@@ -94,10 +94,6 @@ def _texts(files: DatasetFiles, language: str, selection: CaptionSelection, seed
     ]
 
 
-def selection_settings(plan: Plan, dataset: str, experiment: str) -> str:
-    return selection(plan, dataset, experiment).as_json()
-
-
 def selected_texts(plan: Plan, dataset: str, experiment: str) -> list[str]:
     """Files that `select-captions` reads."""
     paths: set[str] = set()

@@ -16,7 +16,7 @@ from pipeline.plan.sources import public_files
 from pipeline.plan.tables import paths_of, ranks_of
 from pipeline.plan.training import features, sentences
 from pipeline.plan.words import vocabularies
-from pipeline.report.settings import RetrievedSettings
+from pipeline.report.settings import ReportSettings, RetrievedSettings
 
 FIGURES = {"3": "multi30k", "4": "mscoco"}  # the data set whose test images a figure of MULE shows
 SHOWN_MODEL = "mule-full"
@@ -61,10 +61,6 @@ def claims(plan: Plan) -> list[str]:
     return [paths.claims(paper) for paper in contents.papers(plan)]
 
 
-def claim_settings(plan: Plan) -> str:
-    return configuration.claim_settings(plan.settings).as_json()
-
-
 # Figures 3 and 4 of MULE.
 
 
@@ -90,8 +86,8 @@ def figure_inputs(plan: Plan, number: str) -> dict[str, str | list[str]]:
     }
 
 
-def figure_settings(plan: Plan, number: str) -> str:
-    return RetrievedSettings(number=int(number), seed=0, threads=1).as_json()
+def figure_settings(plan: Plan, number: str) -> RetrievedSettings:
+    return RetrievedSettings(number=int(number), seed=0, threads=1)
 
 
 # The report.
@@ -182,12 +178,12 @@ def _clip_recalls(plan: Plan) -> list[str]:
     return ["context.csv"] if plan.settings.context else []
 
 
-def report_settings(plan: Plan) -> str:
+def report_settings(plan: Plan) -> ReportSettings:
     """What the report shows of the configuration, the published files and its jobs."""
     files = [path.removeprefix(f"{paths.SOURCES}/") for path in public_files(plan)]
     settings = configuration.report_settings(plan.settings, plan.folder)
     jobs = {"jobs": job_names(plan), "searchable": searchable_models(plan)}
-    return settings.model_copy(update={"files": files, **jobs}).as_json()
+    return settings.model_copy(update={"files": files, **jobs})
 
 
 # What is published together.

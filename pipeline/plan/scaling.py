@@ -10,30 +10,27 @@ from pipeline.plan.requests import require_providers
 from pipeline.plan.tables import paths_of, ranks_of
 from pipeline.settings.translations import DatasetPair
 from pipeline.tables.settings import ScalingAxes, ScalingSettings
+from pipeline.training.settings import SmalrParameterSettings
 
 FIGURES = ("1b", "3")
 CAPTIONS = "augmented"  # the captions that SMALR's models are trained on
 
 
 @cache
-def _settings(plan: Plan, number: str) -> ScalingSettings:
+def figure_settings(plan: Plan, number: str) -> ScalingSettings:
+    """What a figure depends on."""
     return configuration.figure_settings(plan.settings, plan.folder, number)
 
 
-def figure_settings(plan: Plan, number: str) -> str:
-    """What a figure depends on."""
-    return _settings(plan, number).as_json()
-
-
-def drawing_settings(plan: Plan, number: str) -> str:
+def drawing_settings(plan: Plan, number: str) -> ScalingAxes:
     """Settings that the drawing of a figure depends on besides its points."""
-    settings = _settings(plan, number)
-    return ScalingAxes(figure=settings.figure, across=settings.across, area=settings.area).as_json()
+    settings = figure_settings(plan, number)
+    return ScalingAxes(figure=settings.figure, across=settings.across, area=settings.area)
 
 
 def _experiments(plan: Plan, number: str) -> list[tuple[str, str]]:
     """Data set and experiment of a figure's points."""
-    points = _settings(plan, number).points
+    points = figure_settings(plan, number).points
     return list(dict.fromkeys((point.dataset, name) for point in points for name in point.experiments))
 
 
@@ -109,7 +106,7 @@ def counted_characters(plan: Plan) -> list[str]:
     return [plan.data(dataset).characters(CAPTIONS, language) for language in languages]
 
 
-def parameter_settings(plan: Plan) -> str:
+def parameter_settings(plan: Plan) -> SmalrParameterSettings:
     """What counting SMALR's parameters depends on."""
     dataset = _counted_dataset(plan)
-    return configuration.ten_language_settings(plan.settings, dataset, plan.folder).as_json()
+    return configuration.ten_language_settings(plan.settings, dataset, plan.folder)

@@ -11,6 +11,7 @@ from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
 from pipeline.plan.plan import Plan, arguments
 from pipeline.plan.requests import require_providers
 from pipeline.plan.sources import public_files_of
+from pipeline.training.settings import ParameterSettings
 
 # Languages that *Lessons* compares the vocabularies of, by part of Multi30K.
 OVERLAP = {"translation": ["en", "de", "fr", "cs"], "comparable": ["en", "de"]}
@@ -52,10 +53,6 @@ def table_evaluations(plan: Plan, table: str) -> list[str]:
 def table_ranks(plan: Plan, table: str) -> list[str]:
     """Ranks of the evaluations that a table's cells need."""
     return ranks_of(_evaluations(plan, table))
-
-
-def table_settings(plan: Plan, table: str) -> str:
-    return configuration.table_settings(plan.settings, table).as_json()
 
 
 def every_table(plan: Plan) -> list[str]:
@@ -120,12 +117,8 @@ def count_arguments(plan: Plan) -> list[str]:
     ]
 
 
-def count_settings(plan: Plan) -> str:
-    return configuration.count_settings(plan.settings).as_json()
-
-
-def parameter_settings(plan: Plan) -> str:
-    return configuration.parameter_settings(plan.folder).as_json()
+def parameter_settings(plan: Plan) -> ParameterSettings:
+    return configuration.parameter_settings(plan.folder)
 
 
 def _overlapping_text(plan: Plan, part: str) -> list[tuple[str, str]]:

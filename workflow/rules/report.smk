@@ -22,7 +22,7 @@ rule judge_claims:
         "work/logs/tables/claims.log",
     localrule: True
     params:
-        settings=for_job(pages.claim_settings),
+        settings=for_job(configuration.claim_settings),
         counts=pages.count_arguments(PLAN),
         code=code.digest("judge-claims"),
     message:

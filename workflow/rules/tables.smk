@@ -22,7 +22,7 @@ rule tabulate:
         table=table_names(PLAN),
     localrule: True
     params:
-        settings=for_job(tables.table_settings),
+        settings=for_job(configuration.table_settings),
         code=code.digest("tabulate"),
     message:
         "Tabulating {wildcards.table}"
@@ -108,7 +108,7 @@ rule count_captions:
     localrule: True
     params:
         captions=tables.count_arguments(PLAN),
-        settings=tables.count_settings(PLAN),
+        settings=for_job(configuration.count_settings),
         code=code.digest("count-captions"),
     message:
         "Writing {output.table}"
