@@ -13,7 +13,7 @@ from pipeline.plan.requests import require_providers
 from pipeline.plan.run_times import job_names
 from pipeline.plan.search import searchable_models
 from pipeline.plan.sources import public_files
-from pipeline.plan.tables import paths_of, ranks_of
+from pipeline.plan.tables import evaluation_files
 from pipeline.plan.training import features, sentences
 from pipeline.plan.words import vocabularies
 from pipeline.report.settings import ReportSettings, RetrievedSettings
@@ -35,15 +35,10 @@ def templates(folder: Path) -> list[str]:
 # Claims.
 
 
-def claim_evaluations(plan: Plan) -> list[str]:
-    """Evaluations that the claims are judged on."""
+def claim_evaluations(plan: Plan) -> dict[str, list[str]]:
+    """Evaluations that the claims are judged on, and their ranks."""
     require_providers(plan, contents.translations(plan))
-    return paths_of(contents.evaluations(plan))
-
-
-def claim_ranks(plan: Plan) -> list[str]:
-    """Ranks of the evaluations that `claims` reads."""
-    return ranks_of(contents.evaluations(plan))
+    return evaluation_files(contents.evaluations(plan))
 
 
 def counts(plan: Plan) -> list[str]:

@@ -7,7 +7,7 @@ from pipeline.common.errors import InputError
 from pipeline.plan.cells import Evaluation
 from pipeline.plan.plan import Plan
 from pipeline.plan.requests import require_providers
-from pipeline.plan.tables import paths_of, ranks_of
+from pipeline.plan.tables import evaluation_files
 from pipeline.settings.translations import DatasetPair
 from pipeline.tables.settings import ScalingAxes, ScalingSettings
 from pipeline.training.settings import SmalrParameterSettings
@@ -52,8 +52,8 @@ def translations_of_points(plan: Plan, number: str) -> list[DatasetPair]:
     ]
 
 
-def _evaluations(plan: Plan, number: str) -> list[Evaluation]:
-    """Evaluations of a figure's points.
+def figure_files(plan: Plan, number: str) -> dict[str, list[str]]:
+    """Evaluations of a figure's points, their ranks, and the trained models.
 
     Raises:
         InputError: translations lack a provider, or no data set has the figure's languages.
@@ -64,22 +64,10 @@ def _evaluations(plan: Plan, number: str) -> list[Evaluation]:
             f"results/smalr/figure{number}.csv: no data set of the configuration has its languages."
         )
     require_providers(plan, translations_of_points(plan, number))
-    return evaluations
-
-
-def figure_evaluations(plan: Plan, number: str) -> list[str]:
-    """Evaluations of a figure's points."""
-    return paths_of(_evaluations(plan, number))
-
-
-def figure_ranks(plan: Plan, number: str) -> list[str]:
-    """Ranks of the evaluations of a figure's points."""
-    return ranks_of(_evaluations(plan, number))
-
-
-def figure_models(plan: Plan, number: str) -> list[str]:
-    """Trained models of a figure's points."""
-    return [evaluation.model.model for evaluation in evaluations_of_points(plan, number)]
+    return {
+        **evaluation_files(evaluations),
+        "models": [evaluation.model.model for evaluation in evaluations],
+    }
 
 
 def _counted_dataset(plan: Plan) -> str:

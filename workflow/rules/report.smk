@@ -3,8 +3,7 @@ TEMPLATES = pages.templates(Path(workflow.basedir))
 
 rule judge_claims:
     input:
-        evaluations=for_job(pages.claim_evaluations),
-        ranks=for_job(pages.claim_ranks),
+        unpack(for_job(pages.claim_evaluations)),
         counts=pages.counts(PLAN),
         claims=pages.claims(PLAN),
     output:

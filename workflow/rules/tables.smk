@@ -2,8 +2,7 @@
 # fails, and a finished table must outlast both.
 rule tabulate:
     input:
-        evaluations=for_job(tables.table_evaluations),
-        ranks=for_job(tables.table_ranks),
+        unpack(for_job(tables.table_evaluations)),
         papers=paths.PAPERS,
     output:
         table=report(
@@ -77,7 +76,6 @@ rule publish_file:
 rule compare:
     input:
         unpack(for_job(tables.compared_evaluations)),
-        ranks=for_job(tables.compared_ranks),
     output:
         RESULTS.in_work("compare/{dataset}/{first}-vs-{second}.csv"),
     log:
