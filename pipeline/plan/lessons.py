@@ -79,9 +79,7 @@ def selection(plan: Plan, dataset: str, experiment: str) -> SelectionSettings:
             pair_texts={"selected": None, "all_images": texts, "sampled_again": others}[record.pairs_of],
         )
     return SelectionSettings(
-        languages=languages,
-        min_count=record.min_count,
-        dimension=plan.settings.words.dimension,
+        languages=languages, min_count=record.min_count, dimension=plan.settings.words.dimension
     )
 
 

@@ -64,10 +64,7 @@ def figure_files(plan: Plan, number: str) -> dict[str, list[str]]:
             f"results/smalr/figure{number}.csv: no data set of the configuration has its languages."
         )
     require_providers(plan, translations_of_points(plan, number))
-    return {
-        **evaluation_files(evaluations),
-        "models": [evaluation.model.model for evaluation in evaluations],
-    }
+    return {**evaluation_files(evaluations), "models": [evaluation.model.model for evaluation in evaluations]}
 
 
 def _counted_dataset(plan: Plan) -> str:

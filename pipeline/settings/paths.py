@@ -27,13 +27,7 @@ _KINDS = {
     "images": {"features": FILE, "list": FILE, "weights": FILE},
     "translation": {"dictionaries": FOLDER},
     "bert": {"model": FOLDER},
-    "datasets": {
-        "captions": FILE,
-        "split": FILE,
-        "images": EITHER,
-        "test_images": FILE,
-        "val_images": FILE,
-    },
+    "datasets": {"captions": FILE, "split": FILE, "images": EITHER, "test_images": FILE, "val_images": FILE},
 }
 _FEATURE_KINDS = {key: kind for key, kind in _KINDS["images"].items() if key != "list"}
 _NETRC = "write them into ~/.netrc (machine HOST login NAME password PASSWORD) and take them out of it"

@@ -30,11 +30,7 @@ from pipeline.settings.experiments import (
 )
 from pipeline.settings.reading import load, read
 from pipeline.settings.translations import translated_origins
-from pipeline.tables.settings import (
-    ClaimSettings,
-    Table,
-    TableSettings,
-)
+from pipeline.tables.settings import ClaimSettings, Table, TableSettings
 from pipeline.training.settings import (
     AssignSettings,
     Batches,

@@ -214,8 +214,7 @@ class _Judge:
             "as_claimed": comparison.as_claimed(difference.value),
             "paper_difference": comparison.by if self._of_papers_data(comparison.dataset) else None,
             **confounders(
-                self.evaluations,
-                [self._keys(text, comparison) for text in (comparison.greater, than)],
+                self.evaluations, [self._keys(text, comparison) for text in (comparison.greater, than)]
             ),
             **self._translation_columns([comparison.greater, than], comparison),
         }
