@@ -21,7 +21,7 @@ from pipeline.tables.evaluations import Key as EvaluationKey
 from pipeline.tables.settings import Row as TableRow
 from pipeline.tables.settings import Table, TableSettings
 from pipeline.tables.statistics import METRICS, intervals
-from pipeline.tables.translations import translation_columns
+from pipeline.tables.translations import merged_origins, translation_columns
 
 log = logging.getLogger("pipeline")
 
@@ -113,7 +113,7 @@ def _lines(settings: TableSettings, evaluations: Evaluations, paper: Mapping[Key
                 else None,
                 "experiment": _experiment(column),
                 "missing": "; ".join(missing),
-                "origins": {} if missing else _origins(evaluations, keys),
+                "origins": {} if missing else merged_origins(evaluations.origins(*place) for place in keys),
             }
 
 
@@ -127,15 +127,6 @@ def _candidates(evaluations: Evaluations, keys: Sequence[Place]) -> Row:
     every = [evaluations.candidates(key, language) for key, language in keys]
     chance = {metric: sum(one["chance"][metric] for one in every) / len(every) for metric in METRICS}
     return {**{name: max(one[name] for one in every) for name in ("images", "sentences")}, "chance": chance}
-
-
-def _origins(evaluations: Evaluations, keys: Sequence[Place]) -> dict[str, set[str]]:
-    """Who made the translations that some numbers depend on, by pair of languages."""
-    by_pair: dict[str, set[str]] = {}
-    for key, language in keys:
-        for pair, origins in evaluations.origins(key, language).items():
-            by_pair.setdefault(pair, set()).update(origins)
-    return by_pair
 
 
 def _experiment(column: Sequence[Cell]) -> str:
