@@ -4,7 +4,6 @@ from pipeline.settings.configuration import Configuration as Configuration
 from pipeline.settings.experiment import DatasetExperiment as DatasetExperiment
 from pipeline.settings.experiments import OTHER_TABLES as OTHER_TABLES
 from pipeline.settings.experiments import POINTS as POINTS
-from pipeline.settings.experiments import experiment_named as experiment_named
 from pipeline.settings.experiments import left_out as left_out
 from pipeline.settings.experiments import makeable_tables as makeable_tables
 from pipeline.settings.figures import figure_settings as figure_settings
@@ -25,7 +24,6 @@ from pipeline.settings.stages import count_settings as count_settings
 from pipeline.settings.stages import counted_settings as counted_settings
 from pipeline.settings.stages import evaluation_settings as evaluation_settings
 from pipeline.settings.stages import experiment_settings as experiment_settings
-from pipeline.settings.stages import feature_settings as feature_settings
 from pipeline.settings.stages import lessons_settings as lessons_settings
 from pipeline.settings.stages import parameter_settings as parameter_settings
 from pipeline.settings.stages import pretraining_settings as pretraining_settings
@@ -42,7 +40,6 @@ from pipeline.settings.translations import evaluation_pairs as evaluation_pairs
 from pipeline.settings.translations import missing_providers as missing_providers
 from pipeline.settings.translations import needs_query_translation as needs_query_translation
 from pipeline.settings.translations import own_pairs as own_pairs
-from pipeline.settings.translations import provider_of as provider_of
 from pipeline.settings.translations import query_pairs as query_pairs
 from pipeline.settings.translations import training_pairs as training_pairs
 from pipeline.settings.translations import translated_origins as translated_origins

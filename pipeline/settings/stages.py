@@ -14,13 +14,11 @@ from pipeline.evaluation.settings import (
     ModelKind,
     Preparation,
 )
-from pipeline.images.settings import FeatureSettings
 from pipeline.models.settings import Classifier, ClassifierWeight, Exploration, LossSwitches, UniversalModel
 from pipeline.report.settings import ReportSettings
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.experiment import SCHEDULE, DatasetExperiment, LearningBlocks
 from pipeline.settings.experiments import (
-    experiment_named,
     human_languages,
     left_out,
     makeable_tables,
@@ -59,7 +57,7 @@ def experiment_settings(
     settings: Configuration, dataset: str, experiment: str, seed: int
 ) -> TrainSettings | LessonsSettings:
     """What the training of one experiment depends on, and nothing else."""
-    if experiment_named(settings, dataset, experiment).selection:
+    if settings.experiments_on(dataset)[experiment].selection:
         return lessons_settings(settings, dataset, experiment, seed)
     return train_settings(settings, dataset, experiment, seed)
 
@@ -81,7 +79,7 @@ def train_settings(settings: Configuration, dataset: str, name: str, seed: int) 
         **_data_values(settings, dataset, name, seed),
         **losses,
         branches=experiment.branches,
-        features=feature_settings(settings, experiment.features),
+        features=settings.images.feature_settings(experiment.features),
         model=blocks.model,
         triplets=blocks.triplets if matches or experiment.neighborhood else None,
         matching=blocks.matching if matches else None,
@@ -113,7 +111,7 @@ def lessons_settings(settings: Configuration, dataset: str, name: str, seed: int
         experiment=name,
         seed=seed,
         languages=experiment.languages,
-        features=feature_settings(settings, experiment.features),
+        features=settings.images.feature_settings(experiment.features),
         model=blocks.model,
         c2c=experiment.c2c,
         stop_on=experiment.stop_on or experiment.languages,
@@ -189,7 +187,7 @@ def _evaluation_values(settings: Configuration, dataset: str, name: str, seed: i
 
 
 def _preparation(settings: Configuration, dataset: str, name: str, seed: int) -> Preparation | None:
-    experiment = experiment_named(settings, dataset, name)
+    experiment = settings.experiments_on(dataset)[name]
     if not (experiment.selection or experiment.pretraining or experiment.embedding == "hybrid"):
         return None
     arguments = (settings, dataset, name)
@@ -242,11 +240,6 @@ def sentence_vector_settings(settings: Configuration) -> SentenceVectorSettings:
     return SentenceVectorSettings(
         layer=settings.bert.layer, max_tokens=settings.bert.max_tokens, threads=settings.training.threads
     )
-
-
-def feature_settings(settings: Configuration, name: str | None = None) -> FeatureSettings:
-    """What the features of a feature set depend on; little is known of precomputed features."""
-    return settings.images.feature_settings(name)
 
 
 def table_settings(settings: Configuration, table: str) -> TableSettings:
@@ -387,7 +380,7 @@ def context_settings(settings: Configuration, dataset: str) -> ContextSettings:
 
 
 def _experiment(settings: Configuration, dataset: str, name: str) -> tuple[DatasetExperiment, LearningBlocks]:
-    experiment = experiment_named(settings, dataset, name)
+    experiment = settings.experiments_on(dataset)[name]
     return experiment, settings.blocks_of(name, experiment)
 
 

@@ -41,7 +41,7 @@ from pipeline.plan import (
     words,
 )
 from pipeline.plan.cells import table_names
-from pipeline.plan.plan import Plan, arguments, as_json, either, published_sources
+from pipeline.plan.plan import Plan, arguments, either, published_sources
 from pipeline.stages import STAGES
 from workflow.timers import repair_timers
 
