@@ -6,18 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.common.files import atomic_write, require_file
+from pipeline.common.files import atomic_write
 from pipeline.tables.tabulate import COMPARISON_COLUMNS
 
 Row = dict[str, Any]
-
-
-def paper_rows(path: Path, paper: str, table: str) -> list[Row]:
-    """A table's numbers in the paper, as printed, in the paper's order; columns as in papers.csv."""
-    require_file(path, "the papers' numbers", "Give pipeline/tables/papers.csv.")
-    every = pd.read_csv(path, dtype=str, keep_default_na=False)
-    rows: list[Row] = every[(every["paper"] == paper) & (every["table"] == table)].to_dict("records")
-    return rows
 
 
 def write_tables(rows: pd.DataFrame, table: Path, lines: Sequence[Row], comparison: Path) -> None:

@@ -10,7 +10,8 @@ import pandas as pd
 
 from pipeline.models.settings import Model, ModelSettings
 from pipeline.models.sizes import WORD_VECTOR, count, count_bert
-from pipeline.tables.counted import Row, paper_rows, write_tables
+from pipeline.tables.counted import Row, write_tables
+from pipeline.tables.result_files import paper_rows
 from pipeline.training.settings import ParameterSettings
 
 LANGUAGES = ("en", "de", "fr", "cs")  # Multi30K's languages

@@ -8,7 +8,8 @@ import pandas as pd
 
 from pipeline.models.settings import ClassifierWeight, ModelSettings
 from pipeline.models.sizes import at_test_time, count, count_combiner
-from pipeline.tables.counted import Row, paper_rows, write_tables
+from pipeline.tables.counted import Row, write_tables
+from pipeline.tables.result_files import paper_rows
 from pipeline.training.settings import SmalrParameterSettings
 from pipeline.words.vocabulary import read_vocabulary
 

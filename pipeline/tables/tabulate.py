@@ -18,6 +18,7 @@ from pipeline.tables.averages import as_in_paper, columns_of_rows
 from pipeline.tables.cells import Cell
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.evaluations import Key as EvaluationKey
+from pipeline.tables.result_files import paper_rows
 from pipeline.tables.settings import Row as TableRow
 from pipeline.tables.settings import Table, TableSettings
 from pipeline.tables.statistics import METRICS, intervals
@@ -197,18 +198,15 @@ def _paper_values(path: Path, table: Table) -> dict[Key, str]:
     """
     if table.paper is None:
         return {}
-    every = pd.read_csv(path, dtype=str, keep_default_na=False)
-    of_table = every[(every["paper"] == table.paper) & (every["table"] == str(table.table))]
-    rows = {row["row"]: _known_by(row) for row in of_table.to_dict("records")}
+    of_table = paper_rows(path, table.paper, str(table.table))
+    rows = {row["row"]: _known_by(row) for row in of_table}
     for row in table.rows:
         number, group, method = _known_by_row(row)
         if rows.get(number, (number, group, method)) != (number, group, method):
             theirs, ours = (" ".join(filter(None, names)) for names in (rows[number][1:], (group, method)))
             log.warning("row %s: %r is %r in the paper, whose numbers are left out", number, ours, theirs)
     keys = ["dataset", "language", "metric"]
-    return {
-        (*_known_by(row), *(row[key] for key in keys)): row["value"] for row in of_table.to_dict("records")
-    }
+    return {(*_known_by(row), *(row[key] for key in keys)): row["value"] for row in of_table}
 
 
 def _text(row: TableRow, key: str) -> object:
