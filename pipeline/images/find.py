@@ -9,9 +9,7 @@ from pipeline.common.characters import printable_name
 from pipeline.common.errors import raise_together
 from pipeline.common.photographs import is_photograph, without_ending
 from pipeline.datasets.split import read_split
-from pipeline.images.lists import COLUMNS, write_table
-
-MAX_SHOWN = 8  # images named in one message
+from pipeline.images.lists import COLUMNS, MAX_SHOWN, write_table
 
 
 def find_images(

@@ -13,6 +13,7 @@ from pipeline.common.files import atomic_write, link_or_copy
 from pipeline.common.hdf5 import update_hdf5
 from pipeline.images.lists import (
     FAILED_COLUMNS,
+    MAX_SHOWN,
     allowed_failures,
     check_failures,
     read_image_list,
@@ -20,8 +21,6 @@ from pipeline.images.lists import (
 )
 from pipeline.images.partial import PartialStore, attribute_differences, copy_rows, create
 from pipeline.images.store import FAILED, PENDING, failed_images, store_images
-
-MAX_SHOWN = 8  # images named in one message
 
 
 def merge_features(
