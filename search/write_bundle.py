@@ -15,14 +15,14 @@ from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file, sha256
 from pipeline.common.folders import atomic_folder
 from pipeline.datasets.tokenize import with_tokens
-from pipeline.evaluation.checks import check_vocabularies
+from pipeline.evaluation.checks import model_and_vocabularies
 from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.evaluation.gallery import gallery_of
-from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences
 from pipeline.evaluation.ranks import both_ranks
 from pipeline.evaluation.recall import recalls
 from pipeline.evaluation.similarity import similarity
-from pipeline.models.saved import ModelRecord, load_model
+from pipeline.models.saved import ModelRecord
 from pipeline.tables.evaluations import read_evaluation
 from pipeline.tables.statistics import hits_by_image, intervals
 from search.bundle import (
@@ -67,9 +67,7 @@ def write_bundle(
     Raises:
         InputError: the model reads sentence vectors of a BERT, or the files do not belong together.
     """
-    network, record = load_model(model)
-    vocabularies = read_vocabularies(words, record.settings.languages)
-    check_vocabularies(record, vocabularies, model)
+    network, record, vocabularies = model_and_vocabularies(model, words)
     if any(vocabulary.unit != "word" for vocabulary in vocabularies.values()):
         raise InputError(
             f"{model}: reads frozen sentence vectors of a BERT, which a bundle does not hold. Bundle a "

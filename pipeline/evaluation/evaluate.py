@@ -18,16 +18,16 @@ from pipeline.common.files import atomic_write, sha256
 from pipeline.common.rounding import tenths
 from pipeline.datasets.origins import Origins, count_by_pair
 from pipeline.datasets.table import read_sentences
-from pipeline.evaluation.checks import check_vocabularies
+from pipeline.evaluation.checks import model_and_vocabularies
 from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.evaluation.gallery import Gallery, gallery_of
-from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences
 from pipeline.evaluation.ranks import both_ranks
 from pipeline.evaluation.recall import chance_recalls, recalls
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.evaluation.similarity import similarity
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.saved import ModelRecord, load_model
+from pipeline.models.saved import ModelRecord
 from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
@@ -71,9 +71,7 @@ def evaluate(
             first row).
     """
     torch.set_num_threads(settings.threads)
-    network, record = load_model(model)
-    vocabularies = read_vocabularies(words, record.settings.languages)
-    check_vocabularies(record, vocabularies, model)
+    network, record, vocabularies = model_and_vocabularies(model, words)
     originals = original_sentences(sentences, record.settings.languages, record.settings.caption_origins)
     check_choice_of_epoch(network, record, originals, vocabularies, features)
     queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated_queries)}
