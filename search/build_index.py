@@ -159,7 +159,8 @@ def write_index(
         images = _embed_images(model, photographs, store, output, files)
         _embed_sentences(model, sentences, output, files)
         if len(images) > max_exact and model.network.similarity == "cosine":
-            _write(output, "nearest", ".faiss", files, _approximate_writer(output / files["images.npy"]))
+            vectors = np.load(output / files["images.npy"], mmap_mode="r")
+            _write(output, "nearest", ".faiss", files, lambda path: build_approximate(vectors, path))
         values = {
             "format": FORMAT,
             "bundle": os.path.relpath(model.bundle.folder.resolve(), output.resolve()),
@@ -236,10 +237,6 @@ def _embed_sentences(
         log.info("%s: %d sentences embedded", language, len(rows))
     _write(output, "sentences", ".npy", files, lambda path: _write_npy(path, vectors))
     _write(output, "sentences", ".csv", files, lambda path: _write_csv(path, sentences))
-
-
-def _approximate_writer(vectors: Path) -> Callable[[Path], None]:
-    return lambda path: build_approximate(np.load(vectors, mmap_mode="r"), path)
 
 
 def _write(

@@ -65,10 +65,7 @@ class Index:
     @functools.cached_property
     def sentences_of(self) -> dict[str, list[int]]:
         """Rows of the sentences that an image has."""
-        rows: dict[str, list[int]] = {}
-        for row, (image, _, _) in enumerate(self.sentences):
-            rows.setdefault(image, []).append(row)
-        return rows
+        return self._rows_by(0)
 
     @functools.cached_property
     def rows_with_file(self) -> list[int]:
@@ -78,9 +75,12 @@ class Index:
     @functools.cached_property
     def sentences_in(self) -> dict[str, list[int]]:
         """Rows of the sentences in each language."""
+        return self._rows_by(1)
+
+    def _rows_by(self, column: int) -> dict[str, list[int]]:
         rows: dict[str, list[int]] = {}
-        for row, (_, language, _) in enumerate(self.sentences):
-            rows.setdefault(language, []).append(row)
+        for row, sentence in enumerate(self.sentences):
+            rows.setdefault(sentence[column], []).append(row)
         return rows
 
     def file_of(self, image: str) -> Path | None:

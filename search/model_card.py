@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipeline.common.rounding import tenths
-
-METRICS = ("i2s_R@1", "i2s_R@5", "i2s_R@10", "s2i_R@1", "s2i_R@5", "s2i_R@10", "mR")
+from pipeline.tables.statistics import METRICS
 
 
 def model_card(values: Mapping[str, Any]) -> str:

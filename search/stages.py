@@ -7,46 +7,26 @@ _QUERIES = "searching"
 
 _TABLE = (
     Stage(
-        "write-bundle",
-        "search.write_bundle:write_bundle",
-        "write a trained model to a self-contained folder",
-        _MODELS,
-        torch=True,
-        parts=any_model,
+        "write-bundle", "search.write_bundle:write_bundle",
+        "write a trained model to a self-contained folder", _MODELS, torch=True, parts=any_model,
     ),
     Stage(
-        "build-index",
-        "search.build_index:build_index",
-        "embed photographs and sentences for searching",
-        _MODELS,
-        torch=True,
-        parts=any_model,
-        idle_threads_sleep=True,
+        "build-index", "search.build_index:build_index",
+        "embed photographs and sentences for searching", _MODELS,
+        torch=True, parts=any_model, idle_threads_sleep=True,
     ),
     Stage(
-        "embed",
-        "search.embed:embed",
-        "embed sentences or photographs",
-        _QUERIES,
-        torch=True,
-        idle_threads_sleep=True,
+        "embed", "search.embed:embed",
+        "embed sentences or photographs", _QUERIES, torch=True, idle_threads_sleep=True,
     ),
     Stage(
-        "search",
-        "search.query:search",
-        "search an index with sentences or photographs",
-        _QUERIES,
-        torch=True,
-        idle_threads_sleep=True,
+        "search", "search.query:search",
+        "search an index with sentences or photographs", _QUERIES, torch=True, idle_threads_sleep=True,
     ),
     Stage(
-        "serve",
-        "search.serve:serve",
-        "serve a page for searching indexes, on this machine",
-        _QUERIES,
-        torch=True,
-        idle_threads_sleep=True,
+        "serve", "search.serve:serve",
+        "serve a page for searching indexes, on this machine", _QUERIES, torch=True, idle_threads_sleep=True,
     ),
-)
+)  # fmt: skip
 
 STAGES = {stage.name: stage for stage in _TABLE}

@@ -3,26 +3,22 @@
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import torch
 from safetensors.torch import save
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file, sha256
 from pipeline.common.folders import atomic_folder
 from pipeline.datasets.tokenize import with_tokens
-from pipeline.evaluation.checks import check_vocabularies
-from pipeline.evaluation.embed import embed_images, embed_sentences
-from pipeline.evaluation.gallery import gallery_of
-from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
-from pipeline.evaluation.ranks import both_ranks
+from pipeline.evaluation.checks import model_and_vocabularies
+from pipeline.evaluation.embed import embed_images
+from pipeline.evaluation.evaluate import query_ranks
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences
 from pipeline.evaluation.recall import recalls
-from pipeline.evaluation.similarity import similarity
-from pipeline.models.saved import ModelRecord, load_model
+from pipeline.models.saved import ModelRecord
 from pipeline.tables.evaluations import read_evaluation
 from pipeline.tables.statistics import hits_by_image, intervals
 from search.bundle import (
@@ -67,9 +63,7 @@ def write_bundle(
     Raises:
         InputError: the model reads sentence vectors of a BERT, or the files do not belong together.
     """
-    network, record = load_model(model)
-    vocabularies = read_vocabularies(words, record.settings.languages)
-    check_vocabularies(record, vocabularies, model)
+    network, record, vocabularies = model_and_vocabularies(model, words)
     if any(vocabulary.unit != "word" for vocabulary in vocabularies.values()):
         raise InputError(
             f"{model}: reads frozen sentence vectors of a BERT, which a bundle does not hold. Bundle a "
@@ -120,16 +114,11 @@ def recalls_on_test(bundle: Bundle, sentences: Sequence[Path], features: Path) -
     }
     corpus = evaluation_corpus(captions, bundle.vocabularies, settings, "test")
     add_features(corpus, features, settings.features)
-    image_vectors = embed_images(bundle.model, corpus)
-    compare = partial(similarity, kind=bundle.model.similarity)
-    values = {}
-    for language, one_language in corpus.languages.items():
-        gallery = gallery_of(one_language.image)
-        queries = embed_sentences(bundle.model, language, one_language)
-        candidates = image_vectors[torch.from_numpy(gallery.rows)]
-        ranks = both_ranks(candidates, queries, torch.from_numpy(gallery.image_of), compare)
-        values[language] = recalls(ranks)
-    return values
+    images = embed_images(bundle.model, corpus)
+    return {
+        language: recalls(query_ranks(bundle.model, queries, language, images))
+        for language, queries in corpus.languages.items()
+    }
 
 
 def _read_evaluation_of(record: ModelRecord, path: Path) -> dict[str, Any]:

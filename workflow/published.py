@@ -32,6 +32,7 @@ from pipeline.common.errors import InputError
 from pipeline.common.rounding import tenths
 from pipeline.tables.claims import VERDICTS
 from pipeline.tables.result_files import read_result
+from pipeline.tables.show import row_names
 
 FOLDER = Path("results/published")
 PAGES = ("README.md", "docs/*.md", "results/published/**/*.md")
@@ -276,11 +277,7 @@ def _comparison(folder: Path, table: str, dataset: str) -> pd.DataFrame:
     run, _, name = table.partition("/")
     numbers = _read(folder / run / "comparison" / f"{name}.csv")
     numbers = numbers[(numbers["dataset"] == dataset) & (numbers["metric"] == "mR")]
-    names = numbers[["section", "group", "method", "training_data"]].astype(object).fillna("").map(str)
-    methods = names[["group", "method", "training_data"]].agg(
-        lambda row: ", ".join(filter(None, row)), axis=1
-    )
-    return numbers.assign(method=(names["section"] + " " + methods).str.strip())
+    return numbers.assign(method=row_names(numbers))
 
 
 def _recall(rows: pd.DataFrame, language: str) -> str:

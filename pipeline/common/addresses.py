@@ -36,6 +36,16 @@ def address_mistake(url: str) -> str:
     return ""
 
 
+def credentials_mistake(url: str) -> str:
+    """The message for a URL with a name or password, which it does not repeat; empty for others."""
+    if "@" not in url.partition("://")[2].partition("/")[0]:
+        return ""
+    return (
+        "has a name or password in its address; write them into ~/.netrc (machine HOST login NAME password "
+        "PASSWORD) and take them out of it"
+    )
+
+
 def _is_host(host: str) -> bool:
     try:
         if ":" in host:

@@ -14,17 +14,9 @@ log = logging.getLogger("pipeline")
 
 # Errors that a damaged ZIP archive of arrays may raise.
 _ERRORS_OF_DAMAGE = (
-    InputError,
-    OSError,
-    ValueError,
-    EOFError,
-    LookupError,
-    TypeError,
-    SyntaxError,
-    NotImplementedError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+    InputError, OSError, ValueError, EOFError, LookupError, TypeError, SyntaxError, NotImplementedError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 def save_arrays(path: Path, **arrays: np.ndarray) -> None:

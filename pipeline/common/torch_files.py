@@ -14,19 +14,9 @@ from pipeline.common.errors import InputError, disk_message
 from pipeline.common.files import atomic_write, verify_digest
 
 _ERRORS_OF_DAMAGE = (
-    RuntimeError,
-    pickle.UnpicklingError,
-    EOFError,
-    LookupError,
-    TypeError,
-    ValueError,
-    AttributeError,
-    OSError,
-    zipfile.BadZipFile,
-    zlib.error,
-    NotImplementedError,
-    AssertionError,
-)
+    RuntimeError, pickle.UnpicklingError, EOFError, LookupError, TypeError, ValueError, AttributeError,
+    OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, AssertionError,
+)  # fmt: skip
 
 
 def write_torch(content: Mapping[str, object], path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
-from pipeline.common.addresses import address, address_mistake
+from pipeline.common.addresses import address, address_mistake, credentials_mistake
 from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import sha256
 from pipeline.common.secrets import hide, password_of
@@ -18,7 +18,6 @@ from pipeline.datasets.transfer import USUAL, Patience, PermanentError, fetch
 log = logging.getLogger("pipeline")
 
 FIRST_USE = "first use"
-NETRC = "write them into ~/.netrc (machine HOST login NAME password PASSWORD) and take them out of it"
 
 
 def download(
@@ -54,17 +53,10 @@ def download_file(
     lock: Path | None = None,
     patience: Patience = USUAL,
 ) -> None:
-    """Download one file from the first URL that provides it, or from a mirror.
+    """Download one file from the first URL that has it, or only from a mirror; arguments as of `download`.
 
-    An incomplete download stays in `.NAME.part` next to `output`; the next call resumes it.
-
-    Args:
-        urls: http, https or file URLs, tried in this order, after the URL of an incomplete earlier download.
-        file: HOST/PATH, its place in a mirror and its name in `lock`.
-        digest: expected SHA-256, hexadecimal; or "first use": the first download's digest is expected later.
-        size: expected size in bytes; None: the size that the server reports.
-        mirror: folder or http URL, laid out as HOST/PATH; the URLs are then not used.
-        lock: where digests of first use are recorded; None: they are logged.
+    An incomplete download stays in `.NAME.part` next to `output`; the next call tries its URL first and
+    resumes it. Without `lock`, a digest of first use is only logged.
 
     Raises:
         InputError: the file is missing, cut short, or not the one expected; `output` is untouched.
@@ -91,11 +83,7 @@ def download_file(
 
 def _check_arguments(urls: Sequence[str], file: str, digest: str, mirror: str) -> None:
     addresses = [*(("url", url) for url in urls), ("mirror", mirror)]
-    mistakes = [
-        f"{name}: has a name or password in its address; {NETRC}"
-        for name, url in addresses
-        if "@" in url.partition("://")[2].partition("/")[0]
-    ]
+    mistakes = [f"{name}: {mistake}" for name, url in addresses if (mistake := credentials_mistake(url))]
     raise_together(mistakes, "The download cannot start:")  # before any message could contain them
     mistakes = [
         f"url: found {url!r}; expected http://, https:// or file://"

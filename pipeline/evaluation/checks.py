@@ -1,11 +1,27 @@
-"""Checks before a trained model is evaluated."""
+"""A trained model and its vocabularies, checked before it is evaluated."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pipeline.common.errors import raise_together
-from pipeline.models.saved import ModelRecord, vocabulary_digest
+from pipeline.evaluation.inputs import read_vocabularies
+from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.saved import ModelRecord, load_model, vocabulary_digest
 from pipeline.words.vocabulary import Vocabulary
+
+
+def model_and_vocabularies(
+    model: Path, words: Sequence[Path]
+) -> tuple[RetrievalModel, ModelRecord, dict[str, Vocabulary]]:
+    """A trained model, its record, and the vocabulary of each of its languages.
+
+    Raises:
+        InputError: the model was trained with other vocabularies.
+    """
+    network, record = load_model(model)
+    vocabularies = read_vocabularies(words, record.settings.languages)
+    check_vocabularies(record, vocabularies, model)
+    return network, record, vocabularies
 
 
 def check_vocabularies(record: ModelRecord, vocabularies: Mapping[str, Vocabulary], path: Path) -> None:

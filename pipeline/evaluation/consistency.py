@@ -21,7 +21,7 @@ from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file
 from pipeline.common.json_text import json_value
 from pipeline.datasets.table import read_sentences
-from pipeline.evaluation.checks import check_vocabularies
+from pipeline.evaluation.checks import model_and_vocabularies
 from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.evaluation.evaluate import (
     check_choice_of_epoch,
@@ -30,12 +30,12 @@ from pipeline.evaluation.evaluate import (
     write_evaluation,
 )
 from pipeline.evaluation.gallery import Gallery, gallery_of
-from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences
 from pipeline.evaluation.ranks import Similarity, both_ranks, dot_products
 from pipeline.evaluation.settings import ConsistencySettings
 from pipeline.models.consistency import Combiner, ScoredQueries, fit
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.saved import ModelRecord, load_model
+from pipeline.models.saved import ModelRecord
 from pipeline.models.settings import Consistency
 from pipeline.words.corpus import Corpus, encode
 from pipeline.words.vocabulary import Vocabulary
@@ -71,11 +71,9 @@ def evaluate_consistency(
             translated via English, a table refers to the sentences of the table into English.
     """
     torch.set_num_threads(settings.threads)
-    retrieval_model, model_record = load_model(model)
+    retrieval_model, model_record, vocabularies = model_and_vocabularies(model, words)
     if retrieval_model.similarity != "cosine":
         raise InputError(f"{model}: scores by {retrieval_model.similarity!r}; consistency needs cosines")
-    vocabularies = read_vocabularies(words, model_record.settings.languages)
-    check_vocabularies(model_record, vocabularies, model)
     originals = original_sentences(
         sentences, model_record.settings.languages, model_record.settings.caption_origins
     )

@@ -18,16 +18,16 @@ from pipeline.common.files import atomic_write, sha256
 from pipeline.common.rounding import tenths
 from pipeline.datasets.origins import Origins, count_by_pair
 from pipeline.datasets.table import read_sentences
-from pipeline.evaluation.checks import check_vocabularies
+from pipeline.evaluation.checks import model_and_vocabularies
 from pipeline.evaluation.embed import embed_images, embed_sentences
-from pipeline.evaluation.gallery import Gallery, gallery_of
-from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
+from pipeline.evaluation.gallery import gallery_of
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences
 from pipeline.evaluation.ranks import both_ranks
 from pipeline.evaluation.recall import chance_recalls, recalls
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.evaluation.similarity import similarity
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.saved import ModelRecord, load_model
+from pipeline.models.saved import ModelRecord
 from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
@@ -71,9 +71,7 @@ def evaluate(
             first row).
     """
     torch.set_num_threads(settings.threads)
-    network, record = load_model(model)
-    vocabularies = read_vocabularies(words, record.settings.languages)
-    check_vocabularies(record, vocabularies, model)
+    network, record, vocabularies = model_and_vocabularies(model, words)
     originals = original_sentences(sentences, record.settings.languages, record.settings.caption_origins)
     check_choice_of_epoch(network, record, originals, vocabularies, features)
     queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated_queries)}
@@ -86,7 +84,8 @@ def evaluate(
     results = {}
     for query in corpus.languages:
         read_as = record.settings.languages[0] if queries else query
-        results[query] = _test(network, corpus, query, read_as, images)
+        of_query = query_ranks(network, corpus.languages[query], read_as, images)
+        results[query] = recalls_and_counts(corpus, query, of_query)
     counts = _query_translations(queries, corpus)
     kind = "translated" if queries else "original"
     write_evaluation(record, preparation_of(settings), kind, results, counts, output, ranks)
@@ -145,39 +144,30 @@ def mean_recalls(model: RetrievalModel, corpus: Corpus) -> dict[str, float]:
     """mR of each language, in percent; the candidates are the images captioned in it."""
     images = embed_images(model, corpus)
     return {
-        language: recalls(_ranks(model, captions, language, gallery_of(captions.image), images))["mR"]
+        language: recalls(query_ranks(model, captions, language, images))["mR"]
         for language, captions in corpus.languages.items()
     }
 
 
-def _ranks(
-    model: RetrievalModel, captions: LanguageCorpus, read_as: str, gallery: Gallery, images: Tensor
+def query_ranks(
+    model: RetrievalModel, captions: LanguageCorpus, read_as: str, images: Tensor
 ) -> dict[str, Tensor]:
-    """Ranks (`both_ranks`) among a gallery, of sentences read as some language of the model.
+    """Ranks (`both_ranks`) of sentences, read as some language of the model, and of their images.
 
     Args:
         images: (N, e) all images of the corpus, embedded once for all of its languages.
     """
+    gallery = gallery_of(captions.image)
     candidates = images[torch.from_numpy(gallery.rows).to(images.device)]
     sentences = embed_sentences(model, read_as, captions)
     image_of = torch.from_numpy(gallery.image_of).to(images.device)
     return both_ranks(candidates, sentences, image_of, partial(similarity, kind=model.similarity))
 
 
-def _test(
-    model: RetrievalModel, corpus: Corpus, query: str, read_as: str, images: Tensor
-) -> tuple[dict[str, object], pd.DataFrame]:
-    """Recalls and counts of one language's queries; direction, image and rank of each query."""
-    captions = corpus.languages[query]
-    return recalls_and_counts(
-        corpus, query, _ranks(model, captions, read_as, gallery_of(captions.image), images)
-    )
-
-
 def recalls_and_counts(
     corpus: Corpus, query: str, ranks: Mapping[str, Tensor]
 ) -> tuple[dict[str, object], pd.DataFrame]:
-    """Recalls and counts from the ranks of a language's queries (`both_ranks`), as in `_test`."""
+    """Recalls and counts from the ranks of a language's queries; direction, image and rank of each query."""
     captions = corpus.languages[query]
     gallery = gallery_of(captions.image)
     by_chance = chance_recalls(len(gallery.rows), gallery.image_of)

@@ -9,9 +9,7 @@ from pipeline.common.characters import printable_name
 from pipeline.common.errors import raise_together
 from pipeline.common.photographs import is_photograph, without_ending
 from pipeline.datasets.split import read_split
-from pipeline.images.lists import COLUMNS, write_table
-
-MAX_SHOWN = 8  # images named in one message
+from pipeline.images.lists import COLUMNS, MAX_SHOWN, write_table
 
 
 def find_images(
@@ -33,15 +31,10 @@ def find_images(
 def write_image_list(
     folders: Sequence[Path], images: Iterable[str], hint: str, output: Path, flickr_names: bool = False
 ) -> None:
-    """Write the file of each image, found anywhere below the folders: columns image and path, sorted.
+    """Write the file of each image, found anywhere below the folders, sorted; arguments as of `find_images`.
 
-    A file belongs to the id that equals its name without ending.
-
-    Args:
-        flickr_names: whether a file may also belong to the id before the first underscore of its name:
-            Flickr8k's `1000268201_693b08cb0e.jpg` is Flickr30K's `1000268201.jpg`.
-        hint: how to obtain the images; printed if some are missing.
-        output: the list (CSV); missing images are listed in `missing.csv` next to it.
+    A file belongs to the id that equals its name without ending. With `flickr_names`, Flickr8k's
+    `1000268201_693b08cb0e.jpg` is Flickr30K's `1000268201.jpg`.
 
     Raises:
         InputError: a folder is missing, or images have no file or several; names the first 8 images.

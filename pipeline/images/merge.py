@@ -1,8 +1,6 @@
 """Merging the stores of all shards into one store, which is checked to be complete."""
 
 import csv
-import os
-import shutil
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,19 +9,18 @@ import h5py
 import numpy as np
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import atomic_write
+from pipeline.common.files import atomic_write, link_or_copy
 from pipeline.common.hdf5 import update_hdf5
 from pipeline.images.lists import (
     FAILED_COLUMNS,
+    MAX_SHOWN,
     allowed_failures,
     check_failures,
     read_image_list,
     write_table,
 )
-from pipeline.images.partial import PartialStore, attribute_differences, copy_rows, create, image_ids
-from pipeline.images.store import FAILED, PENDING, failed_images
-
-MAX_SHOWN = 8  # images named in one message
+from pipeline.images.partial import PartialStore, attribute_differences, copy_rows, create
+from pipeline.images.store import FAILED, PENDING, failed_images, store_images
 
 
 def merge_features(
@@ -73,22 +70,14 @@ def merge(
     reasons = [row for path in failed for row in _failed_rows(path)]
     _check(shards, images, {row[0] for row in reasons})
     check_failures(reasons, failures_allowed, len(images), output.with_name(f"{output.stem}.failed.csv"))
-    with atomic_write(output) as temporary:
-        if len(shards) == 1:
-            _link(shards[0], temporary)
-        else:
+    if len(shards) == 1:
+        link_or_copy(shards[0], output)
+    else:
+        with atomic_write(output) as temporary:
             _put_together(shards, images, temporary, len(reasons))
     if keep is not None:
-        with atomic_write(keep) as temporary:
-            _link(output, temporary)
+        link_or_copy(output, keep)
     write_table(failed_output, FAILED_COLUMNS, reasons)
-
-
-def _link(shard: Path, path: Path) -> None:
-    try:
-        os.link(shard, path)
-    except OSError:  # not on every file system
-        shutil.copyfile(shard, path)
 
 
 def _put_together(shards: Sequence[Path], images: Sequence[str], path: Path, failures: int) -> None:
@@ -113,7 +102,7 @@ def _check(shards: Sequence[Path], images: Sequence[str], with_reason: set[str])
         lost = sorted(failed_images(shard) - with_reason)  # raises for an unfinished store
         mistakes += [f"{shard}: {image} failed, but no list of failed images names it" for image in lost]
         with h5py.File(shard) as file:
-            counts.update(image_ids(file))
+            counts.update(store_images(file))
             attributes_of_shard = dict(file.attrs)
         attributes = attributes or attributes_of_shard
         mistakes += [f"{shard}: {each}" for each in attribute_differences(attributes_of_shard, attributes)]

@@ -21,7 +21,7 @@ from pipeline.common.errors import InputError, disk_message
 from pipeline.common.files import atomic_write, check_disk_space, name_in_errors, write_digest
 from pipeline.common.hdf5 import WritableFile, create_hdf5, update_hdf5
 from pipeline.common.locks import open_locked
-from pipeline.images.store import DONE, FAILED, PENDING, equal
+from pipeline.images.store import DONE, FAILED, PENDING, equal, store_images
 
 log = logging.getLogger("pipeline")
 
@@ -104,7 +104,7 @@ def open_partial(
     # A lock on the file itself would come too late for two processes that both find no file.
     with open_locked(path.with_name(f".{path.name}.lock")):
         file = _matching_store(path, attributes)
-        if not file or image_ids(file) != list(images):
+        if not file or store_images(file) != list(images):
             with _finished_store(earlier, attributes) as finished_store:
                 stores = [store for store in (finished_store, file) if store]
                 create(path, images, files, attributes, dimension, stores)
@@ -175,8 +175,8 @@ def create(
 
 def copy_rows(source: PartialStore, target: PartialStore) -> None:
     """Copy finished rows of the images of `target` from `source`."""
-    place = {image: row for row, image in enumerate(image_ids(target.file))}
-    ids = image_ids(source.file)
+    place = {image: row for row, image in enumerate(store_images(target.file))}
+    ids = store_images(source.file)
     old, new = source.file["file"][...], target.file["file"][...]
     for rows, features in source.blocks():
         in_place = np.array([ids[row] in place for row in rows])
@@ -184,11 +184,6 @@ def copy_rows(source: PartialStore, target: PartialStore) -> None:
         new[places] = old[rows[in_place]]
         target.file["file"][...] = new
         target.write(places, features[in_place])
-
-
-def image_ids(file: h5py.File) -> list[str]:
-    """The ids of a store's rows."""
-    return list(file["image"].asstr()[...])
 
 
 def finish(store: PartialStore, path: Path, output: Path) -> None:

@@ -9,18 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from pipeline.common.block import (
-    Block,
-    Count,
-    Expected,
-    Factor,
-    Fraction,
-    Number,
-    Rate,
-    Seed,
-    Sparse,
-    Weight,
-)
+from pipeline.common.block import Block, Count, Expected, Factor, Fraction, Number, Rate, Seed, Sparse, Weight
 from pipeline.datasets.settings import LanguageCode, Origins, Scale
 from pipeline.images.settings import FeatureSettings
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline import digest as code
 from pipeline.images.lists import photographs_digest
-from pipeline.images.settings import Images
+from pipeline.images.settings import FeatureSettings, Images
 from pipeline.plan.plan import Plan
 
 
@@ -38,9 +38,9 @@ def _suffixes(plan: Plan, imported: bool) -> str:
     return f"(?:{'|'.join(suffixes)})" if suffixes else "(?!)"
 
 
-def feature_settings(plan: Plan, suffix: str) -> str:
+def feature_settings(plan: Plan, suffix: str) -> FeatureSettings:
     """What the features of a set depend on."""
-    return plan.settings.images.feature_settings(suffix.removeprefix("-") or None).as_json()
+    return plan.settings.images.feature_settings(suffix.removeprefix("-") or None)
 
 
 def imported_features(plan: Plan, suffix: str) -> str:
@@ -60,7 +60,7 @@ def shards(plan: Plan, dataset: str, suffix: str) -> list[str]:
     shard_list = Path(files.shard_list(suffix))
     if shard_list.exists() and Path(files.features(suffix)).exists():
         settings, digest, *paths = shard_list.read_text(encoding="utf-8").splitlines()
-        if [settings, digest] == [feature_settings(plan, suffix), code.digest("extract-features")]:
+        if [settings, digest] == [feature_settings(plan, suffix).as_json(), code.digest("extract-features")]:
             return paths
     return [files.shard(suffix, str(number), count) for number in range(1, int(count) + 1)]
 

@@ -79,9 +79,7 @@ def selection(plan: Plan, dataset: str, experiment: str) -> SelectionSettings:
             pair_texts={"selected": None, "all_images": texts, "sampled_again": others}[record.pairs_of],
         )
     return SelectionSettings(
-        languages=languages,
-        min_count=record.min_count,
-        dimension=plan.settings.words.dimension,
+        languages=languages, min_count=record.min_count, dimension=plan.settings.words.dimension
     )
 
 
@@ -92,10 +90,6 @@ def _texts(files: DatasetFiles, language: str, selection: CaptionSelection, seed
         files.sampled_part(str(each), str(seed), part, language) if each else files.part(part, language)
         for part in selection.parts
     ]
-
-
-def selection_settings(plan: Plan, dataset: str, experiment: str) -> str:
-    return selection(plan, dataset, experiment).as_json()
 
 
 def selected_texts(plan: Plan, dataset: str, experiment: str) -> list[str]:

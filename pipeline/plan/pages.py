@@ -13,10 +13,10 @@ from pipeline.plan.requests import require_providers
 from pipeline.plan.run_times import job_names
 from pipeline.plan.search import searchable_models
 from pipeline.plan.sources import public_files
-from pipeline.plan.tables import paths_of, ranks_of
+from pipeline.plan.tables import evaluation_files
 from pipeline.plan.training import features, sentences
 from pipeline.plan.words import vocabularies
-from pipeline.report.settings import RetrievedSettings
+from pipeline.report.settings import ReportSettings, RetrievedSettings
 
 FIGURES = {"3": "multi30k", "4": "mscoco"}  # the data set whose test images a figure of MULE shows
 SHOWN_MODEL = "mule-full"
@@ -35,15 +35,10 @@ def templates(folder: Path) -> list[str]:
 # Claims.
 
 
-def claim_evaluations(plan: Plan) -> list[str]:
-    """Evaluations that the claims are judged on."""
+def claim_evaluations(plan: Plan) -> dict[str, list[str]]:
+    """Evaluations that the claims are judged on, and their ranks."""
     require_providers(plan, contents.translations(plan))
-    return paths_of(contents.evaluations(plan))
-
-
-def claim_ranks(plan: Plan) -> list[str]:
-    """Ranks of the evaluations that `claims` reads."""
-    return ranks_of(contents.evaluations(plan))
+    return evaluation_files(contents.evaluations(plan))
 
 
 def counts(plan: Plan) -> list[str]:
@@ -59,10 +54,6 @@ def count_arguments(plan: Plan) -> list[str]:
 def claims(plan: Plan) -> list[str]:
     """The claims of the papers whose tables are in the report."""
     return [paths.claims(paper) for paper in contents.papers(plan)]
-
-
-def claim_settings(plan: Plan) -> str:
-    return configuration.claim_settings(plan.settings).as_json()
 
 
 # Figures 3 and 4 of MULE.
@@ -90,8 +81,8 @@ def figure_inputs(plan: Plan, number: str) -> dict[str, str | list[str]]:
     }
 
 
-def figure_settings(plan: Plan, number: str) -> str:
-    return RetrievedSettings(number=int(number), seed=0, threads=1).as_json()
+def figure_settings(plan: Plan, number: str) -> RetrievedSettings:
+    return RetrievedSettings(number=int(number), seed=0, threads=1)
 
 
 # The report.
@@ -182,12 +173,12 @@ def _clip_recalls(plan: Plan) -> list[str]:
     return ["context.csv"] if plan.settings.context else []
 
 
-def report_settings(plan: Plan) -> str:
+def report_settings(plan: Plan) -> ReportSettings:
     """What the report shows of the configuration, the published files and its jobs."""
     files = [path.removeprefix(f"{paths.SOURCES}/") for path in public_files(plan)]
     settings = configuration.report_settings(plan.settings, plan.folder)
     jobs = {"jobs": job_names(plan), "searchable": searchable_models(plan)}
-    return settings.model_copy(update={"files": files, **jobs}).as_json()
+    return settings.model_copy(update={"files": files, **jobs})
 
 
 # What is published together.

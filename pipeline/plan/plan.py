@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline import settings as configuration
-from pipeline.common.block import Block
 from pipeline.common.errors import raise_together
 from pipeline.datasets.csv_text import csv_rows
 from pipeline.datasets.settings import Dataset
@@ -73,7 +71,7 @@ class Plan:
 
     def experiment(self, dataset: str, experiment: str) -> DatasetExperiment:
         """An experiment's entry in config/experiments.yaml, with its languages."""
-        return configuration.experiment_named(self.settings, dataset, experiment)
+        return self.settings.experiments_on(dataset)[experiment]
 
 
 def published_sources(path: Path) -> dict[str, dict[str, str]]:
@@ -102,9 +100,7 @@ def published_sources(path: Path) -> dict[str, dict[str, str]]:
 
 
 def as_json(values: object) -> str:
-    """Settings as the stages accept them."""
-    if isinstance(values, Block):
-        return values.as_json()
+    """Values as the stages accept them."""
     return json.dumps(values, ensure_ascii=False)
 
 

@@ -41,19 +41,11 @@ JOBS_OF = (
             "../train-word-vectors-{2}",
         ],
     ),
-    (
-        r"translations/queries/([a-z]{2}-[a-z]{2})[.]csv",
-        ["translate-queries-{0}"],
-    ),
+    (r"translations/queries/([a-z]{2}-[a-z]{2})[.]csv", ["translate-queries-{0}"]),
     (r"assignments/([0-9a-f]+)/seed(\d+)/entries[.]pt", ["assign-{0}-{1}"]),
     (
         r"experiments/([^/]+)/seed(\d+)/test-([a-z]+)[.]json",
-        [
-            "{0}-{1}-pretrain",
-            "{0}-{1}-train",
-            "{0}-{1}-evaluate-original",
-            "{0}-{1}-evaluate-{2}",
-        ],
+        ["{0}-{1}-pretrain", "{0}-{1}-train", "{0}-{1}-evaluate-original", "{0}-{1}-evaluate-{2}"],
     ),
 )
 
@@ -73,11 +65,7 @@ def _files_behind(plan: Plan, evaluation: Evaluation) -> list[str]:
     """An evaluation and the files that it and its model's training read."""
     model = plan, evaluation.model.dataset, evaluation.model.experiment
     queries = evaluation.queries
-    read = [
-        *vocabularies(*model),
-        *evaluated_sentences(*model, queries),
-        *translations(*model),
-    ]
+    read = [*vocabularies(*model), *evaluated_sentences(*model, queries), *translations(*model)]
     if queries in ("average", "learned"):
         read += queries_with_translations(*model)["translations"]
     else:

@@ -7,33 +7,30 @@ from pipeline.common.errors import InputError
 from pipeline.plan.cells import Evaluation
 from pipeline.plan.plan import Plan
 from pipeline.plan.requests import require_providers
-from pipeline.plan.tables import paths_of, ranks_of
+from pipeline.plan.tables import evaluation_files
 from pipeline.settings.translations import DatasetPair
 from pipeline.tables.settings import ScalingAxes, ScalingSettings
+from pipeline.training.settings import SmalrParameterSettings
 
 FIGURES = ("1b", "3")
 CAPTIONS = "augmented"  # the captions that SMALR's models are trained on
 
 
 @cache
-def _settings(plan: Plan, number: str) -> ScalingSettings:
+def figure_settings(plan: Plan, number: str) -> ScalingSettings:
+    """What a figure depends on."""
     return configuration.figure_settings(plan.settings, plan.folder, number)
 
 
-def figure_settings(plan: Plan, number: str) -> str:
-    """What a figure depends on."""
-    return _settings(plan, number).as_json()
-
-
-def drawing_settings(plan: Plan, number: str) -> str:
+def drawing_settings(plan: Plan, number: str) -> ScalingAxes:
     """Settings that the drawing of a figure depends on besides its points."""
-    settings = _settings(plan, number)
-    return ScalingAxes(figure=settings.figure, across=settings.across, area=settings.area).as_json()
+    settings = figure_settings(plan, number)
+    return ScalingAxes(figure=settings.figure, across=settings.across, area=settings.area)
 
 
 def _experiments(plan: Plan, number: str) -> list[tuple[str, str]]:
     """Data set and experiment of a figure's points."""
-    points = _settings(plan, number).points
+    points = figure_settings(plan, number).points
     return list(dict.fromkeys((point.dataset, name) for point in points for name in point.experiments))
 
 
@@ -55,8 +52,8 @@ def translations_of_points(plan: Plan, number: str) -> list[DatasetPair]:
     ]
 
 
-def _evaluations(plan: Plan, number: str) -> list[Evaluation]:
-    """Evaluations of a figure's points.
+def figure_files(plan: Plan, number: str) -> dict[str, list[str]]:
+    """Evaluations of a figure's points, their ranks, and the trained models.
 
     Raises:
         InputError: translations lack a provider, or no data set has the figure's languages.
@@ -67,22 +64,7 @@ def _evaluations(plan: Plan, number: str) -> list[Evaluation]:
             f"results/smalr/figure{number}.csv: no data set of the configuration has its languages."
         )
     require_providers(plan, translations_of_points(plan, number))
-    return evaluations
-
-
-def figure_evaluations(plan: Plan, number: str) -> list[str]:
-    """Evaluations of a figure's points."""
-    return paths_of(_evaluations(plan, number))
-
-
-def figure_ranks(plan: Plan, number: str) -> list[str]:
-    """Ranks of the evaluations of a figure's points."""
-    return ranks_of(_evaluations(plan, number))
-
-
-def figure_models(plan: Plan, number: str) -> list[str]:
-    """Trained models of a figure's points."""
-    return [evaluation.model.model for evaluation in evaluations_of_points(plan, number)]
+    return {**evaluation_files(evaluations), "models": [evaluation.model.model for evaluation in evaluations]}
 
 
 def _counted_dataset(plan: Plan) -> str:
@@ -109,7 +91,7 @@ def counted_characters(plan: Plan) -> list[str]:
     return [plan.data(dataset).characters(CAPTIONS, language) for language in languages]
 
 
-def parameter_settings(plan: Plan) -> str:
+def parameter_settings(plan: Plan) -> SmalrParameterSettings:
     """What counting SMALR's parameters depends on."""
     dataset = _counted_dataset(plan)
-    return configuration.ten_language_settings(plan.settings, dataset, plan.folder).as_json()
+    return configuration.ten_language_settings(plan.settings, dataset, plan.folder)

@@ -85,8 +85,3 @@ def clip_tables(plan: Plan) -> list[str]:
 def clip_files(plan: Plan, model: str) -> list[str]:
     """The files of a frozen CLIP in a folder of this machine."""
     return files_in(clips(plan)[model])
-
-
-def clip_settings(plan: Plan, dataset: str) -> str:
-    """What the recalls of a frozen CLIP depend on."""
-    return configuration.context_settings(plan.settings, dataset).as_json()

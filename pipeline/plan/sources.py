@@ -21,11 +21,7 @@ DICTIONARIES = "dl.fbaipublicfiles.com/arrival/dictionaries/en-{language}.txt"
 COCO = "images.cocodataset.org/zips/{archive}.zip"
 
 # Published photographs: the archives that are unpacked, each into a folder of its own.
-PHOTOGRAPHS = {
-    "flickr8k": ["flickr8k"],
-    "flickr30k": ["flickr30k"],
-    "mscoco": ["train2014", "val2014"],
-}
+PHOTOGRAPHS = {"flickr8k": ["flickr8k"], "flickr30k": ["flickr30k"], "mscoco": ["train2014", "val2014"]}
 
 
 def public_files_of(plan: Plan, *names: str) -> list[str]:

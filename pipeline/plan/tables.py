@@ -1,35 +1,36 @@
 """Inputs and settings of tables and comparisons, and what is published together."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from pipeline import settings as configuration
+from pipeline.common.block import did_you_mean
 from pipeline.common.errors import InputError
 from pipeline.plan.captions import caption_tables
 from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
 from pipeline.plan.plan import Plan, arguments
 from pipeline.plan.requests import require_providers
 from pipeline.plan.sources import public_files_of
+from pipeline.training.settings import ParameterSettings
 
 # Languages that *Lessons* compares the vocabularies of, by part of Multi30K.
 OVERLAP = {"translation": ["en", "de", "fr", "cs"], "comparable": ["en", "de"]}
 TASKS = {"translation": "task1", "comparable": "task2"}
 
 
-def paths_of(evaluations: Iterable[Evaluation]) -> list[str]:
-    return [evaluation.path for evaluation in evaluations]
-
-
-def ranks_of(evaluations: Iterable[Evaluation]) -> list[str]:
-    """The files of ranks of some evaluations."""
-    return [evaluation.ranks for evaluation in evaluations]
+def evaluation_files(evaluations: Sequence[Evaluation]) -> dict[str, list[str]]:
+    """Some evaluations and their ranks, by name."""
+    return {
+        "evaluations": [evaluation.path for evaluation in evaluations],
+        "ranks": [evaluation.ranks for evaluation in evaluations],
+    }
 
 
 # Tables of evaluations.
 
 
-def _evaluations(plan: Plan, table: str) -> list[Evaluation]:
-    """Evaluations that a table's cells need.
+def table_evaluations(plan: Plan, table: str) -> dict[str, list[str]]:
+    """Evaluations that a table's cells need, and their ranks.
 
     Raises:
         InputError: translations lack a provider, or the configuration has no data for any cell.
@@ -40,21 +41,7 @@ def _evaluations(plan: Plan, table: str) -> list[Evaluation]:
     if not evaluations:
         why = settings.left_out or ["no data set of the configuration has its languages and experiments"]
         raise InputError(f"results/{table}.csv: {'; '.join(why)}.")
-    return evaluations
-
-
-def table_evaluations(plan: Plan, table: str) -> list[str]:
-    """Evaluations that a table's cells need."""
-    return paths_of(_evaluations(plan, table))
-
-
-def table_ranks(plan: Plan, table: str) -> list[str]:
-    """Ranks of the evaluations that a table's cells need."""
-    return ranks_of(_evaluations(plan, table))
-
-
-def table_settings(plan: Plan, table: str) -> str:
-    return configuration.table_settings(plan.settings, table).as_json()
+    return evaluation_files(evaluations)
 
 
 def every_table(plan: Plan) -> list[str]:
@@ -68,24 +55,20 @@ def every_table(plan: Plan) -> list[str]:
 
 
 def compared_evaluations(plan: Plan, dataset: str, first: str, second: str) -> dict[str, list[str]]:
-    """Evaluations of two experiments with every seed, in all languages of each."""
-    return {
-        "first": paths_of(_evaluations_of(plan, dataset, first)),
-        "second": paths_of(_evaluations_of(plan, dataset, second)),
-    }
+    """Evaluations of two experiments with every seed, in all languages of each, and the ranks of both."""
+    files = [_files_of_experiment(plan, dataset, experiment) for experiment in (first, second)]
+    evaluations = {name: of["evaluations"] for name, of in zip(("first", "second"), files, strict=True)}
+    return {**evaluations, "ranks": [path for of in files for path in of["ranks"]]}
 
 
-def compared_ranks(plan: Plan, dataset: str, first: str, second: str) -> list[str]:
-    """Ranks of the evaluations of two experiments."""
-    return ranks_of([*_evaluations_of(plan, dataset, first), *_evaluations_of(plan, dataset, second)])
-
-
-def _evaluations_of(plan: Plan, dataset: str, experiment: str) -> list[Evaluation]:
-    return [
-        Evaluation(plan.model(dataset, name, seed), "original")
-        for name in _models(plan, dataset, experiment)
-        for seed in plan.settings.seeds
-    ]
+def _files_of_experiment(plan: Plan, dataset: str, experiment: str) -> dict[str, list[str]]:
+    return evaluation_files(
+        [
+            Evaluation(plan.model(dataset, name, seed), "original")
+            for name in _models(plan, dataset, experiment)
+            for seed in plan.settings.seeds
+        ]
+    )
 
 
 def _models(plan: Plan, dataset: str, experiment: str) -> list[str]:
@@ -95,9 +78,7 @@ def _models(plan: Plan, dataset: str, experiment: str) -> list[str]:
         return [experiment]
     if experiment not in plan.settings.experiments:
         names = sorted({*every, *plan.settings.experiments})
-        raise InputError(
-            f"results/compare: no experiment {experiment!r}{configuration.did_you_mean(experiment, names)}"
-        )
+        raise InputError(f"results/compare: no experiment {experiment!r}{did_you_mean(experiment, names)}")
     return [name for name in every if re.fullmatch(rf"{re.escape(experiment)}-[a-z]{{2}}", name)]
 
 
@@ -121,12 +102,8 @@ def count_arguments(plan: Plan) -> list[str]:
     ]
 
 
-def count_settings(plan: Plan) -> str:
-    return configuration.count_settings(plan.settings).as_json()
-
-
-def parameter_settings(plan: Plan) -> str:
-    return configuration.parameter_settings(plan.folder).as_json()
+def parameter_settings(plan: Plan) -> ParameterSettings:
+    return configuration.parameter_settings(plan.folder)
 
 
 def _overlapping_text(plan: Plan, part: str) -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from pipeline import settings as configuration
+from pipeline.common.block import did_you_mean
 from pipeline.common.errors import InputError
 from pipeline.plan.cells import table_names, target_tables
 from pipeline.plan.plan import Plan, either
@@ -57,7 +58,7 @@ def _mistake(plan: Plan, target: str, rules: list[str]) -> str:
         return ""
     plain = os.path.normpath(inside)
     choices = results if plain.startswith("results") else rules
-    return f"no target {target!r}{configuration.did_you_mean(plain, choices)}"
+    return f"no target {target!r}{did_you_mean(plain, choices)}"
 
 
 def _known_results(plan: Plan) -> list[str]:
@@ -79,7 +80,7 @@ def _comparison_mistake(plan: Plan, target: str) -> str:
         return "expected results/compare/DATASET/EXPERIMENT-vs-EXPERIMENT.csv, names in small letters"
     dataset, first, second = parts.groups()
     if dataset not in plan.datasets:
-        return f"no data set {dataset!r}{configuration.did_you_mean(dataset, list(plan.datasets))}"
+        return f"no data set {dataset!r}{did_you_mean(dataset, list(plan.datasets))}"
     return f"{first} is compared with itself" if first == second else ""
 
 

@@ -1,7 +1,5 @@
 """Inputs and settings of an experiment's training and evaluation."""
 
-from typing import Literal
-
 from pipeline import digest as code
 from pipeline import registry
 from pipeline import settings as configuration
@@ -13,7 +11,7 @@ from pipeline.plan.plan import Plan
 from pipeline.plan.requests import require_providers
 from pipeline.plan.translation import added_tables, query_tables, translation_tables
 from pipeline.plan.words import vocabularies
-from pipeline.training.settings import LessonsSettings, TrainSettings
+from pipeline.training.settings import AssignSettings, LessonsSettings, TrainSettings
 
 
 def features(plan: Plan, dataset: str, experiment: str) -> str:
@@ -71,18 +69,6 @@ def event_option(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
     return f"--events={plan.model(dataset, experiment, seed).events}" if plan.settings.tensorboard else ""
 
 
-def counted_settings(plan: Plan, dataset: str, experiment: str) -> str:
-    return configuration.counted_settings(plan.settings, dataset, experiment).as_json()
-
-
-def training_settings(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
-    return configuration.experiment_settings(plan.settings, dataset, experiment, seed).as_json()
-
-
-def pretraining_settings(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
-    return configuration.pretraining_settings(plan.settings, dataset, experiment, seed).as_json()
-
-
 def _first_with_assignment(plan: Plan, dataset: str, digest: str) -> str:
     """The first of the experiments that share an assignment."""
     settings = plan.settings
@@ -106,19 +92,9 @@ def assignment_inputs(plan: Plan, dataset: str, digest: str) -> dict[str, list[s
     }
 
 
-def assignment_settings(plan: Plan, dataset: str, digest: str, seed: int) -> str:
+def assignment_settings(plan: Plan, dataset: str, digest: str, seed: int) -> AssignSettings:
     experiment = _first_with_assignment(plan, dataset, digest)
-    return configuration.assignment_settings(plan.settings, dataset, experiment, seed).as_json()
-
-
-def evaluation_settings(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
-    return configuration.evaluation_settings(plan.settings, dataset, experiment, seed).as_json()
-
-
-def consistency_settings(
-    plan: Plan, dataset: str, experiment: str, seed: int, consistency: Literal["average", "learned"]
-) -> str:
-    return configuration.consistency_settings(plan.settings, dataset, experiment, seed, consistency).as_json()
+    return configuration.assignment_settings(plan.settings, dataset, experiment, seed)
 
 
 def training_code(plan: Plan, dataset: str, experiment: str) -> str:

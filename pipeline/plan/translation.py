@@ -60,7 +60,7 @@ class Translation:
         if self.borrowed_captions:
             return FilesProvider(provider="files", origin=self.borrowed_captions.origin)
         require_providers(self.plan, [(self.dataset, self.pair)])
-        provider = configuration.provider_of(self.plan.settings, self.pair)
+        provider = self.plan.settings.translation.provider_of(self.pair)
         assert provider  # a missing one has been refused before
         if provider.provider != "files" or not self.queries:
             return provider

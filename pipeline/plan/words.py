@@ -17,22 +17,8 @@ def sentences(plan: Plan, dataset: str, language: str) -> list[str]:
     return tokens(plan, dataset, [language])
 
 
-def word_settings(plan: Plan, dataset: str, language: str) -> str:
+def word_settings(plan: Plan, language: str) -> WordSettings:
     """Settings of a language's word vectors: if Multi30K has no text, they are trained on the captions."""
-    return _word_settings(plan, language).as_json()
-
-
-def muse_settings(plan: Plan) -> str:
-    """Settings of a vocabulary with published aligned vectors."""
-    return configuration.word_settings(plan.settings, "file").as_json()
-
-
-def text_settings(plan: Plan) -> str:
-    """Settings of the word vectors that are trained on Multi30K's captions."""
-    return configuration.word_settings(plan.settings).as_json()
-
-
-def _word_settings(plan: Plan, language: str) -> WordSettings:
     without_text = language not in source_named("multi30k").caption_files
     trains = plan.settings.words.vectors == "multi30k" and without_text
     return configuration.word_settings(plan.settings, "train" if trains else None)
@@ -40,7 +26,7 @@ def _word_settings(plan: Plan, language: str) -> WordSettings:
 
 def fasttext_vectors(plan: Plan, dataset: str, language: str) -> list[str]:
     """The vectors of a language; empty if it has only translations to train them on."""
-    source = _word_settings(plan, language).vectors
+    source = word_settings(plan, language).vectors
     if source == "train":
         own = _has_training_captions(plan, dataset, language)
         return [plan.data(dataset).caption_vectors(language)] if own else []
@@ -140,11 +126,3 @@ def bert_files(plan: Plan, dataset: str) -> list[str]:
     """Files of the BERT: the folder that a rule writes, or the user's files; none for a model on the hub."""
     model = bert_model(plan, dataset)
     return [model] if plan.settings.bert.model == "pretrain" else files_in(model)
-
-
-def bert_settings(plan: Plan, dataset: str) -> str:
-    return configuration.bert_settings(plan.settings, dataset).as_json()
-
-
-def sentence_vector_settings(plan: Plan) -> str:
-    return configuration.sentence_vector_settings(plan.settings).as_json()

@@ -11,14 +11,13 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from pipeline.evaluation.checks import check_vocabularies
+from pipeline.evaluation.checks import model_and_vocabularies
 from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.evaluation.gallery import gallery_of
-from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences
 from pipeline.evaluation.similarity import similarity
 from pipeline.images.crops import jpeg_of
 from pipeline.images.lists import read_image_list
-from pipeline.models.saved import load_model
 from pipeline.report.pages import write_page
 from pipeline.report.settings import RetrievedSettings
 
@@ -53,9 +52,7 @@ def draw_retrieved(
         images: output of `find-images`; without it, no pictures are shown.
     """
     torch.set_num_threads(settings.threads)
-    network, record = load_model(model)
-    vocabularies = read_vocabularies(words, record.settings.languages)
-    check_vocabularies(record, vocabularies, model)
+    network, record, vocabularies = model_and_vocabularies(model, words)
     originals = original_sentences(sentences, record.settings.languages, record.settings.caption_origins)
     corpus = evaluation_corpus(originals, vocabularies, record.settings, "test")
     add_features(corpus, features, record.settings.features)

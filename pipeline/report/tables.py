@@ -44,11 +44,7 @@ def of_comparison(name: str, path: Path, settings: ReportSettings) -> dict[str, 
     if name in settings.tables:
         table = settings.tables[name]
         rows = _recalls(numbers, settings, table)
-        page = {
-            "kind": "recalls",
-            "caption": table.caption or "",
-            "left_out": settings.left_out[name],
-        }
+        page = {"kind": "recalls", "caption": table.caption or "", "left_out": settings.left_out[name]}
         return {"name": name, **page, **rows}
     page = numbers.dropna(axis="columns", how="all").drop(columns=["table", "scale"], errors="ignore")
     if "dataset" in page:

@@ -1,106 +1,50 @@
 """The configuration: read and validated as a whole, then reduced to what each stage depends on."""
 
-from pipeline.common.block import did_you_mean
-from pipeline.settings.configuration import Configuration
-from pipeline.settings.experiment import DatasetExperiment, Experiment
-from pipeline.settings.experiments import OTHER_TABLES, POINTS, experiment_named, left_out, makeable_tables
-from pipeline.settings.figures import figure_settings
-from pipeline.settings.hub import context_name, hub_models
-from pipeline.settings.merge import merge
-from pipeline.settings.paths import check_paths
-from pipeline.settings.reading import check_files, load, read, usual_sources
-from pipeline.settings.stages import (
-    assignment_settings,
-    bert_settings,
-    claim_settings,
-    consistency_settings,
-    context_settings,
-    count_settings,
-    counted_settings,
-    evaluation_settings,
-    experiment_settings,
-    feature_settings,
-    lessons_settings,
-    parameter_settings,
-    pretraining_settings,
-    report_settings,
-    selecting,
-    selection_record,
-    sentence_vector_settings,
-    table_settings,
-    ten_language_settings,
-    train_settings,
-    word_settings,
-)
-from pipeline.settings.translations import (
-    consistency_pairs,
-    evaluation_pairs,
-    missing_providers,
-    needs_query_translation,
-    own_pairs,
-    provider_of,
-    query_pairs,
-    training_pairs,
-    translated_origins,
-    translation_sources,
-    unlisted_languages,
-    via_english,
-    without_translations,
-)
-from pipeline.settings.warnings import setting_warnings
-
-__all__ = [
-    "OTHER_TABLES",
-    "POINTS",
-    "Configuration",
-    "DatasetExperiment",
-    "Experiment",
-    "assignment_settings",
-    "bert_settings",
-    "check_files",
-    "check_paths",
-    "claim_settings",
-    "consistency_pairs",
-    "consistency_settings",
-    "context_name",
-    "context_settings",
-    "count_settings",
-    "counted_settings",
-    "did_you_mean",
-    "evaluation_pairs",
-    "evaluation_settings",
-    "experiment_named",
-    "experiment_settings",
-    "feature_settings",
-    "figure_settings",
-    "hub_models",
-    "left_out",
-    "lessons_settings",
-    "load",
-    "makeable_tables",
-    "merge",
-    "missing_providers",
-    "needs_query_translation",
-    "own_pairs",
-    "parameter_settings",
-    "pretraining_settings",
-    "provider_of",
-    "query_pairs",
-    "read",
-    "report_settings",
-    "selecting",
-    "selection_record",
-    "sentence_vector_settings",
-    "setting_warnings",
-    "table_settings",
-    "ten_language_settings",
-    "train_settings",
-    "training_pairs",
-    "translated_origins",
-    "translation_sources",
-    "unlisted_languages",
-    "usual_sources",
-    "via_english",
-    "without_translations",
-    "word_settings",
-]
+from pipeline.settings.configuration import Configuration as Configuration
+from pipeline.settings.experiment import DatasetExperiment as DatasetExperiment
+from pipeline.settings.experiments import OTHER_TABLES as OTHER_TABLES
+from pipeline.settings.experiments import POINTS as POINTS
+from pipeline.settings.experiments import left_out as left_out
+from pipeline.settings.experiments import makeable_tables as makeable_tables
+from pipeline.settings.figures import figure_settings as figure_settings
+from pipeline.settings.hub import context_name as context_name
+from pipeline.settings.hub import hub_models as hub_models
+from pipeline.settings.merge import merge as merge
+from pipeline.settings.paths import check_paths as check_paths
+from pipeline.settings.reading import check_files as check_files
+from pipeline.settings.reading import load as load
+from pipeline.settings.reading import read as read
+from pipeline.settings.reading import usual_sources as usual_sources
+from pipeline.settings.stages import assignment_settings as assignment_settings
+from pipeline.settings.stages import bert_settings as bert_settings
+from pipeline.settings.stages import claim_settings as claim_settings
+from pipeline.settings.stages import consistency_settings as consistency_settings
+from pipeline.settings.stages import context_settings as context_settings
+from pipeline.settings.stages import count_settings as count_settings
+from pipeline.settings.stages import counted_settings as counted_settings
+from pipeline.settings.stages import evaluation_settings as evaluation_settings
+from pipeline.settings.stages import experiment_settings as experiment_settings
+from pipeline.settings.stages import lessons_settings as lessons_settings
+from pipeline.settings.stages import parameter_settings as parameter_settings
+from pipeline.settings.stages import pretraining_settings as pretraining_settings
+from pipeline.settings.stages import report_settings as report_settings
+from pipeline.settings.stages import selecting as selecting
+from pipeline.settings.stages import selection_record as selection_record
+from pipeline.settings.stages import sentence_vector_settings as sentence_vector_settings
+from pipeline.settings.stages import table_settings as table_settings
+from pipeline.settings.stages import ten_language_settings as ten_language_settings
+from pipeline.settings.stages import train_settings as train_settings
+from pipeline.settings.stages import word_settings as word_settings
+from pipeline.settings.translations import consistency_pairs as consistency_pairs
+from pipeline.settings.translations import evaluation_pairs as evaluation_pairs
+from pipeline.settings.translations import missing_providers as missing_providers
+from pipeline.settings.translations import needs_query_translation as needs_query_translation
+from pipeline.settings.translations import own_pairs as own_pairs
+from pipeline.settings.translations import query_pairs as query_pairs
+from pipeline.settings.translations import training_pairs as training_pairs
+from pipeline.settings.translations import translated_origins as translated_origins
+from pipeline.settings.translations import translation_sources as translation_sources
+from pipeline.settings.translations import unlisted_languages as unlisted_languages
+from pipeline.settings.translations import via_english as via_english
+from pipeline.settings.translations import without_translations as without_translations
+from pipeline.settings.warnings import setting_warnings as setting_warnings

@@ -2,7 +2,6 @@
 
 from pipeline.common.errors import raise_together
 from pipeline.settings.configuration import Configuration
-from pipeline.settings.experiment import DatasetExperiment
 from pipeline.tables.settings import Table
 
 # Tables that are not in config/tables; each is a file of results/ with a comparison.
@@ -10,11 +9,6 @@ OTHER_TABLES = ("table1", "parameters", "lessons/table1", "smalr/parameters")
 
 # Figures that are drawn from a CSV file of points; `report` names them like tables.
 POINTS = ("smalr/figure1b", "smalr/figure3")
-
-
-def experiment_named(settings: Configuration, dataset: str, name: str) -> DatasetExperiment:
-    """One of the `expanded`; raises KeyError if the data set has no such experiment."""
-    return settings.experiments_on(dataset)[name]
 
 
 def one_for_each(settings: Configuration) -> list[str]:

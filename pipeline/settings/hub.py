@@ -6,7 +6,6 @@ from pathlib import Path
 
 from pipeline.prefetch.settings import HubModels, MarianModel
 from pipeline.settings.configuration import Configuration
-from pipeline.settings.translations import provider_of
 from pipeline.translation.settings import MarianProvider
 
 
@@ -24,7 +23,7 @@ def hub_models(settings: Configuration, pairs: Iterable[str]) -> HubModels:
     """
     feature_sets = [images for images in settings.images.feature_sets().values() if not images.features]
     bert = settings.bert.model
-    providers = {pair: provider_of(settings, pair) for pair in pairs}
+    providers = {pair: settings.translation.provider_of(pair) for pair in pairs}
     marian = {
         MarianModel(name=provider.model.format(source=pair[:2], target=pair[3:]), revision=provider.revision)
         for pair, provider in providers.items()

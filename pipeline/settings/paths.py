@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from pipeline.common.addresses import address_mistake
+from pipeline.common.addresses import address_mistake, credentials_mistake
 from pipeline.common.block import Block
 from pipeline.common.characters import printable_name
 from pipeline.common.errors import raise_together
@@ -27,16 +27,9 @@ _KINDS = {
     "images": {"features": FILE, "list": FILE, "weights": FILE},
     "translation": {"dictionaries": FOLDER},
     "bert": {"model": FOLDER},
-    "datasets": {
-        "captions": FILE,
-        "split": FILE,
-        "images": EITHER,
-        "test_images": FILE,
-        "val_images": FILE,
-    },
+    "datasets": {"captions": FILE, "split": FILE, "images": EITHER, "test_images": FILE, "val_images": FILE},
 }
 _FEATURE_KINDS = {key: kind for key, kind in _KINDS["images"].items() if key != "list"}
-_NETRC = "write them into ~/.netrc (machine HOST login NAME password PASSWORD) and take them out of it"
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)  # as os.path.expandvars reads them
 _SET = "set it, or write the path itself"
 _OUTPUT_KEYS = {"translation": ["cache"]}  # paths that the workflow writes
@@ -64,8 +57,8 @@ def with_paths_expanded(settings: Configuration) -> Configuration:
         for key in [*kinds, *_OUTPUT_KEYS.get(where, [])]:
             text = getattr(block, key) or ""
             mistakes += [f"{where}.{key}: {problem}" for problem in _variable_mistakes(text)]
-            if "@" in _expand(text).partition("://")[2].partition("/")[0]:
-                mistakes.append(f"{where}.{key}: has a name or password in its address; {_NETRC}")
+            if mistake := credentials_mistake(_expand(text)):
+                mistakes.append(f"{where}.{key}: {mistake}")
             elif _is_web(key, _expand(text)) and (mistake := address_mistake(_expand(text))):
                 shown = _expand(text).partition("?")[0].partition("#")[0]
                 mistakes.append(f"{where}.{key}: found {shown!r}, expected an address of a server: {mistake}")

@@ -14,13 +14,11 @@ from pipeline.evaluation.settings import (
     ModelKind,
     Preparation,
 )
-from pipeline.images.settings import FeatureSettings
 from pipeline.models.settings import Classifier, ClassifierWeight, Exploration, LossSwitches, UniversalModel
 from pipeline.report.settings import ReportSettings
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.experiment import SCHEDULE, DatasetExperiment, LearningBlocks
 from pipeline.settings.experiments import (
-    experiment_named,
     human_languages,
     left_out,
     makeable_tables,
@@ -30,11 +28,7 @@ from pipeline.settings.experiments import (
 )
 from pipeline.settings.reading import load, read
 from pipeline.settings.translations import translated_origins
-from pipeline.tables.settings import (
-    ClaimSettings,
-    Table,
-    TableSettings,
-)
+from pipeline.tables.settings import ClaimSettings, Table, TableSettings
 from pipeline.training.settings import (
     AssignSettings,
     Batches,
@@ -60,12 +54,12 @@ ASSIGNMENT_DIGITS = 10  # characters of the digest in the name of a word assignm
 
 
 def experiment_settings(
-    settings: Configuration, dataset: str, name: str, seed: int
+    settings: Configuration, dataset: str, experiment: str, seed: int
 ) -> TrainSettings | LessonsSettings:
     """What the training of one experiment depends on, and nothing else."""
-    if experiment_named(settings, dataset, name).selection:
-        return lessons_settings(settings, dataset, name, seed)
-    return train_settings(settings, dataset, name, seed)
+    if settings.experiments_on(dataset)[experiment].selection:
+        return lessons_settings(settings, dataset, experiment, seed)
+    return train_settings(settings, dataset, experiment, seed)
 
 
 def train_settings(settings: Configuration, dataset: str, name: str, seed: int) -> TrainSettings:
@@ -85,7 +79,7 @@ def train_settings(settings: Configuration, dataset: str, name: str, seed: int) 
         **_data_values(settings, dataset, name, seed),
         **losses,
         branches=experiment.branches,
-        features=feature_settings(settings, experiment.features),
+        features=settings.images.feature_settings(experiment.features),
         model=blocks.model,
         triplets=blocks.triplets if matches or experiment.neighborhood else None,
         matching=blocks.matching if matches else None,
@@ -97,9 +91,9 @@ def train_settings(settings: Configuration, dataset: str, name: str, seed: int) 
     )
 
 
-def counted_settings(settings: Configuration, dataset: str, name: str) -> CountedSettings:
+def counted_settings(settings: Configuration, dataset: str, experiment: str) -> CountedSettings:
     """What the number of steps of an experiment's epoch depends on; the seed does not change it."""
-    of_training = train_settings(settings, dataset, name, 0)
+    of_training = train_settings(settings, dataset, experiment, 0)
     values = {key: getattr(of_training, key) for key in CountedSettings.model_fields}
     return CountedSettings(**{**values, "training": _part(Batches, of_training.training)})
 
@@ -117,7 +111,7 @@ def lessons_settings(settings: Configuration, dataset: str, name: str, seed: int
         experiment=name,
         seed=seed,
         languages=experiment.languages,
-        features=feature_settings(settings, experiment.features),
+        features=settings.images.feature_settings(experiment.features),
         model=blocks.model,
         c2c=experiment.c2c,
         stop_on=experiment.stop_on or experiment.languages,
@@ -127,11 +121,13 @@ def lessons_settings(settings: Configuration, dataset: str, name: str, seed: int
     )
 
 
-def pretraining_settings(settings: Configuration, dataset: str, name: str, seed: int) -> PretrainSettings:
+def pretraining_settings(
+    settings: Configuration, dataset: str, experiment: str, seed: int
+) -> PretrainSettings:
     """What the pretraining of one experiment depends on, and nothing else."""
-    _, blocks = _experiment(settings, dataset, name)
+    _, blocks = _experiment(settings, dataset, experiment)
     return PretrainSettings(
-        **_data_values(settings, dataset, name, seed),
+        **_data_values(settings, dataset, experiment, seed),
         model=_part(UniversalModel, blocks.model),
         triplets=blocks.triplets,
         training=_schedule(blocks, blocks.pretraining.epochs, blocks.pretraining.learning_rate),
@@ -173,9 +169,11 @@ def selecting(settings: Configuration, dataset: str) -> list[str]:
     return [name for name, one in settings.experiments_on(dataset).items() if one.selection]
 
 
-def evaluation_settings(settings: Configuration, dataset: str, name: str, seed: int) -> EvaluateSettings:
+def evaluation_settings(
+    settings: Configuration, dataset: str, experiment: str, seed: int
+) -> EvaluateSettings:
     """What an evaluation depends on besides its model: settings of earlier stages, which it records."""
-    return EvaluateSettings(**_evaluation_values(settings, dataset, name, seed))
+    return EvaluateSettings(**_evaluation_values(settings, dataset, experiment, seed))
 
 
 def _evaluation_values(settings: Configuration, dataset: str, name: str, seed: int) -> dict[str, Any]:
@@ -189,7 +187,7 @@ def _evaluation_values(settings: Configuration, dataset: str, name: str, seed: i
 
 
 def _preparation(settings: Configuration, dataset: str, name: str, seed: int) -> Preparation | None:
-    experiment = experiment_named(settings, dataset, name)
+    experiment = settings.experiments_on(dataset)[name]
     if not (experiment.selection or experiment.pretraining or experiment.embedding == "hybrid"):
         return None
     arguments = (settings, dataset, name)
@@ -201,13 +199,17 @@ def _preparation(settings: Configuration, dataset: str, name: str, seed: int) ->
 
 
 def consistency_settings(
-    settings: Configuration, dataset: str, name: str, seed: int, kind: Literal["average", "learned"]
+    settings: Configuration,
+    dataset: str,
+    experiment: str,
+    seed: int,
+    consistency: Literal["average", "learned"],
 ) -> ConsistencySettings:
     """What an evaluation with queries and their translations depends on besides its model."""
     return ConsistencySettings(
-        **_evaluation_values(settings, dataset, name, seed),
-        kind=kind,
-        network=settings.consistency if kind == "learned" else None,
+        **_evaluation_values(settings, dataset, experiment, seed),
+        kind=consistency,
+        network=settings.consistency if consistency == "learned" else None,
     )
 
 
@@ -240,21 +242,16 @@ def sentence_vector_settings(settings: Configuration) -> SentenceVectorSettings:
     )
 
 
-def feature_settings(settings: Configuration, name: str | None = None) -> FeatureSettings:
-    """What the features of a feature set depend on; little is known of precomputed features."""
-    return settings.images.feature_settings(name)
-
-
-def table_settings(settings: Configuration, name: str) -> TableSettings:
+def table_settings(settings: Configuration, table: str) -> TableSettings:
     """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
-    lacking, table = left_out(settings), table_named(settings, name)
-    experiments = tuple(row.experiment for row in table.rows)
+    lacking, content = left_out(settings), table_named(settings, table)
+    experiments = tuple(row.experiment for row in content.rows)
     return TableSettings(
-        human=human_languages(settings) if table.averages else None,
+        human=human_languages(settings) if content.averages else None,
         scale=settings.scale,
         papers_data=settings.papers_data,
         seeds=settings.seeds,
-        table=table,
+        table=content,
         datasets=settings.stand_ins,
         languages=own_languages(settings),
         trained={
@@ -267,11 +264,11 @@ def table_settings(settings: Configuration, name: str) -> TableSettings:
         },
         left_out=[
             f"row {row.row}, {row.method}: {lacking[row.experiment]}"
-            for row in table.rows
+            for row in content.rows
             if row.experiment in lacking
         ],
         caption_origins={
-            dataset: data.caption_origins | _translated_columns(settings, dataset, table)
+            dataset: data.caption_origins | _translated_columns(settings, dataset, content)
             for dataset, data in settings.datasets.items()
         },
         one_per_language=one_for_each(settings),
@@ -383,7 +380,7 @@ def context_settings(settings: Configuration, dataset: str) -> ContextSettings:
 
 
 def _experiment(settings: Configuration, dataset: str, name: str) -> tuple[DatasetExperiment, LearningBlocks]:
-    experiment = experiment_named(settings, dataset, name)
+    experiment = settings.experiments_on(dataset)[name]
     return experiment, settings.blocks_of(name, experiment)
 
 

@@ -6,10 +6,9 @@ A pair is written `SOURCE-TARGET`, as in `translation.pairs`.
 from collections.abc import Iterable, Iterator, Sequence
 
 from pipeline.settings.configuration import Configuration
-from pipeline.settings.experiments import experiment_named
 from pipeline.training.settings import Captions
 from pipeline.translation.service_languages import unlisted_message
-from pipeline.translation.settings import Provider, ServiceProvider, origin_of
+from pipeline.translation.settings import ServiceProvider, origin_of
 
 CONSISTENCY = ("average", "learned")  # how scores of a query and its translations become one
 
@@ -48,7 +47,7 @@ def translation_sources(languages: Sequence[str], language: str, captions: Capti
 
 def training_pairs(settings: Configuration, dataset: str, name: str) -> list[str]:
     """Pairs whose translations an experiment trains on besides a language's own captions."""
-    experiment = experiment_named(settings, dataset, name)
+    experiment = settings.experiments_on(dataset)[name]
     languages = settings.datasets[dataset].languages
     return [
         f"{source}-{language}"
@@ -63,7 +62,7 @@ def without_translations(settings: Configuration, dataset: str, name: str) -> li
 
     Translations are from English, or into English from the data set's other languages.
     """
-    experiment, languages = experiment_named(settings, dataset, name), settings.datasets[dataset].languages
+    experiment, languages = settings.experiments_on(dataset)[name], settings.datasets[dataset].languages
     expected = {"human": [], "human+mt": languages}.get(
         experiment.captions, [code for code in languages if code != "en"]
     )
@@ -77,7 +76,7 @@ def without_translations(settings: Configuration, dataset: str, name: str) -> li
 def own_pairs(settings: Configuration, dataset: str, name: str) -> list[str]:
     """Pairs whose translations are the only captions of an experiment in a language."""
     languages = settings.datasets[dataset].translated_languages
-    return [f"en-{code}" for code in experiment_named(settings, dataset, name).languages if code in languages]
+    return [f"en-{code}" for code in settings.experiments_on(dataset)[name].languages if code in languages]
 
 
 def translated_origins(settings: Configuration, dataset: str) -> dict[str, str]:
@@ -86,14 +85,14 @@ def translated_origins(settings: Configuration, dataset: str) -> dict[str, str]:
     for code in data.translated_languages:
         if source := data.borrowed_translations.get(code):
             origins[code] = source.origin
-        elif provider := provider_of(settings, f"en-{code}"):
+        elif provider := settings.translation.provider_of(f"en-{code}"):
             origins[code] = origin_of(provider)
     return origins
 
 
 def query_pairs(settings: Configuration, dataset: str, name: str) -> list[str]:
     """Pairs by which the data set's other languages become queries of an experiment with one language."""
-    (target,) = experiment_named(settings, dataset, name).languages
+    (target,) = settings.experiments_on(dataset)[name].languages
     return [f"{code}-{target}" for code in settings.datasets[dataset].languages if code != target]
 
 
@@ -109,7 +108,7 @@ def evaluation_pairs(settings: Configuration, dataset: str, name: str, queries: 
 
 def consistency_pairs(settings: Configuration, dataset: str, name: str) -> list[str]:
     """Pairs by which queries in a language with human captions get into the experiment's other languages."""
-    languages = experiment_named(settings, dataset, name).languages
+    languages = settings.experiments_on(dataset)[name].languages
     human = settings.datasets[dataset].human_languages
     return [
         f"{source}-{target}"
@@ -137,23 +136,18 @@ def needs_query_translation(settings: Configuration, dataset: str, pair: str) ->
 
     Published translations do not say which caption they translate.
     """
-    provider = provider_of(settings, pair)
+    provider = settings.translation.provider_of(pair)
     published = provider is not None and provider.provider == "files"
     source, target = pair.split("-")
     borrowed = source == "en" and target in settings.datasets[dataset].borrowed_translations
     return published or borrowed or "en" not in (source, target)
 
 
-def provider_of(settings: Configuration, pair: str) -> Provider | None:
-    """The provider that translates a pair; None if the configuration names none."""
-    return settings.translation.provider_of(pair)
-
-
 def missing_providers(settings: Configuration, pairs_of_datasets: Iterable[DatasetPair]) -> str:
     """A message about pairs without a provider, each pair once; empty if all have one."""
     datasets: dict[str, list[str]] = {}
     for dataset, pair in _to_translate(settings, pairs_of_datasets):
-        if provider_of(settings, pair) is None:
+        if settings.translation.provider_of(pair) is None:
             datasets.setdefault(pair, []).append(dataset)
     if not datasets:
         return ""
@@ -179,7 +173,7 @@ def unlisted_languages(settings: Configuration, pairs_of_datasets: Iterable[Data
         languages.setdefault(key, []).extend(pair.split("-"))
     lines = []
     for key, codes in languages.items():
-        provider = settings.translation.default if key == "default" else provider_of(settings, key[6:])
+        provider = settings.translation.provider_of(key.removeprefix("pairs."))
         if isinstance(provider, ServiceProvider) and (
             unlisted := unlisted_message(provider.provider, dict.fromkeys(codes), provider.codes or {})
         ):

@@ -19,7 +19,7 @@ from pipeline.tables.contrasts import Term, contrast, holm
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.result_files import read_result
 from pipeline.tables.settings import ClaimSettings
-from pipeline.tables.translations import provider_label, word_by_word
+from pipeline.tables.translations import merged_origins, provider_label, word_by_word
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 NOT_HERE, NOT_TESTABLE = "not testable at this scale", "not testable"
@@ -214,24 +214,21 @@ class _Judge:
             "as_claimed": comparison.as_claimed(difference.value),
             "paper_difference": comparison.by if self._of_papers_data(comparison.dataset) else None,
             **confounders(
-                self.evaluations,
-                [self._keys(text, comparison) for text in (comparison.greater, than)],
+                self.evaluations, [self._keys(text, comparison) for text in (comparison.greater, than)]
             ),
             **self._translation_columns([comparison.greater, than], comparison),
         }
 
     def _translation_columns(self, sides: Sequence[str], comparison: Comparison) -> Row:
         """The translations behind a comparison."""
-        origins: dict[str, set[str]] = {}
-        dataset, languages = self.settings.datasets[comparison.dataset], set()
-        for _, term in chain.from_iterable(map(terms, sides)):
-            language = term["language"] or comparison.language
-            languages.add(language)
-            for pair, made_by in self.evaluations.origins(
-                self._key(term, language, comparison.dataset), language
-            ).items():
-                origins.setdefault(pair, set()).update(made_by)
-        human = languages & set(HUMAN_OF_PAPER.get(comparison.dataset, []))
+        dataset = self.settings.datasets[comparison.dataset]
+        places = [
+            (self._key(term, language, comparison.dataset), language)
+            for _, term in chain.from_iterable(map(terms, sides))
+            for language in [term["language"] or comparison.language]
+        ]
+        origins = merged_origins(self.evaluations.origins(*place) for place in places)
+        human = {language for _, language in places} & set(HUMAN_OF_PAPER.get(comparison.dataset, []))
         return {
             "translations": provider_label(origins),
             "word_by_word": "yes" if word_by_word(origins) else "",

@@ -13,21 +13,9 @@ from pipeline.tables.evaluations import Evaluations, Key, read_evaluation
 from pipeline.tables.statistics import METRICS
 
 COLUMNS = [
-    "dataset",
-    "language",
-    "metric",
-    "seeds",
-    "first_name",
-    "second_name",
-    "first",
-    "second",
-    "difference",
-    "low",
-    "high",
-    "p",
-    "p_holm",
-    *CONFOUNDERS,
-]
+    "dataset", "language", "metric", "seeds", "first_name", "second_name", "first", "second", "difference",
+    "low", "high", "p", "p_holm", *CONFOUNDERS,
+]  # fmt: skip
 
 
 def compare(first: Sequence[Path], second: Sequence[Path], output: Path, metric: str = "mR") -> None:

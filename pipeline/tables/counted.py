@@ -6,18 +6,29 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.common.files import atomic_write, require_file
+from pipeline.common.files import atomic_write
 from pipeline.tables.tabulate import COMPARISON_COLUMNS
 
 Row = dict[str, Any]
 
+MILLIONS = "parameters (millions)"  # a metric
 
-def paper_rows(path: Path, paper: str, table: str) -> list[Row]:
-    """A table's numbers in the paper, as printed, in the paper's order; columns as in papers.csv."""
-    require_file(path, "the papers' numbers", "Give pipeline/tables/papers.csv.")
-    every = pd.read_csv(path, dtype=str, keep_default_na=False)
-    rows: list[Row] = every[(every["paper"] == paper) & (every["table"] == table)].to_dict("records")
-    return rows
+
+def parameter_lines(rows: pd.DataFrame, table: str, scale: str, dataset: str) -> list[Row]:
+    """Lines of a comparison, from rows with model, metric, value, and the paper's number as printed."""
+    return [
+        {
+            "table": table,
+            "row": number,
+            "method": row["model"],
+            "scale": scale,
+            "dataset": dataset,
+            "metric": row["metric"],
+            "measured": row["value"],
+            "paper": row["paper"].rstrip("M%x"),
+        }
+        for number, row in enumerate(rows.to_dict("records"), 1)
+    ]
 
 
 def write_tables(rows: pd.DataFrame, table: Path, lines: Sequence[Row], comparison: Path) -> None:

@@ -10,7 +10,8 @@ from pipeline.common.files import atomic_write
 from pipeline.datasets.select import original_captions
 from pipeline.datasets.settings import CountSettings
 from pipeline.datasets.table import read_captions
-from pipeline.tables.counted import Row, paper_rows, write_tables
+from pipeline.tables.counted import Row, write_tables
+from pipeline.tables.result_files import paper_rows
 
 METRICS = ("images", "descriptions")
 PAPER, TABLE = "mule", "1"

@@ -10,6 +10,7 @@ from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file, sha256
 from pipeline.common.json_text import json_value
 from pipeline.tables.statistics import hits_by_image, mean_over_seeds
+from pipeline.tables.translations import merged_origins
 
 Key = tuple[str, str, str]  # data set, experiment, queries
 Contents = dict[tuple[Key, int], tuple[Path, dict[str, Any]]]
@@ -94,16 +95,13 @@ class Evaluations:
 
         Both the translations that the model was trained on and the translations of queries count.
         """
-        origins_of: dict[str, set[str]] = {}
+        of_seeds = []
         for seed in self.seeds:
             content = self._contents[key, seed][1]
-            translations = content["query_translations"].items()
-            queries = {pair: origins for pair, origins in translations if pair.startswith(f"{language}-")}
-            for of_kind in (content["training_translations"], queries):
-                for pair, origins in of_kind.items():
-                    if origins:
-                        origins_of.setdefault(pair, set()).update(origins)
-        return origins_of
+            queries = content["query_translations"].items()
+            of_seeds.append(content["training_translations"])
+            of_seeds.append({pair: by for pair, by in queries if pair.startswith(f"{language}-")})
+        return {pair: made_by for pair, made_by in merged_origins(of_seeds).items() if made_by}
 
     def sampling(self, key: Key) -> tuple[str, str]:
         """Steps of a training (the fewest and the most if seeds differ), and its groups of images."""

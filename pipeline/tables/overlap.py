@@ -8,7 +8,8 @@ import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.datasets.table import read_sentences
-from pipeline.tables.counted import Row, paper_rows, write_tables
+from pipeline.tables.counted import Row, write_tables
+from pipeline.tables.result_files import paper_rows
 
 PAPER, TABLE, DATASET = "lessons", "1", "multi30k"
 

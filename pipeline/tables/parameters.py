@@ -10,7 +10,8 @@ import pandas as pd
 
 from pipeline.models.settings import Model, ModelSettings
 from pipeline.models.sizes import WORD_VECTOR, count, count_bert
-from pipeline.tables.counted import Row, paper_rows, write_tables
+from pipeline.tables.counted import MILLIONS, Row, parameter_lines, write_tables
+from pipeline.tables.result_files import paper_rows
 from pipeline.training.settings import ParameterSettings
 
 LANGUAGES = ("en", "de", "fr", "cs")  # Multi30K's languages
@@ -30,19 +31,8 @@ def write_parameters(settings: ParameterSettings, papers: Path, table: Path, com
     rows = pd.DataFrame(lines_of_models(settings.model))
     rows["millions"] = (rows["parameters"] / 1e6).round(2)
     rows["paper"] = rows["model"].map(paper)
-    lines = [
-        {
-            "table": "parameters",
-            "row": number,
-            "method": row["model"],
-            "scale": settings.scale,
-            "dataset": "multi30k",
-            "metric": "parameters (millions)",
-            "measured": row["millions"],
-            "paper": row["paper"].removesuffix("M"),
-        }
-        for number, row in enumerate(rows.to_dict("records"), 1)
-    ]
+    numbers = rows.assign(metric=MILLIONS, value=rows["millions"])
+    lines = parameter_lines(numbers, "parameters", settings.scale, "multi30k")
     columns = rows[["model", "counted", "parameters", "millions", "paper", "note"]]
     write_tables(columns, table, lines, comparison)
 

@@ -1,6 +1,7 @@
-"""Result files, read with texts as they were written, including `007`, `1.10` and `NA`."""
+"""Result files and the papers' numbers, read with texts as they were written: `007`, `1.10`, `NA`."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -12,6 +13,15 @@ _TEXTS = (
     "dataset", "language", "metric", "experiment", "figure", "series", "label", "id", "tables", "claim",
     "needs", "verdict", "reason", "greater", "than", "captioned_in", "split",
 )  # fmt: skip
+
+
+def paper_rows(path: Path, paper: str, table: str) -> list[dict[str, Any]]:
+    """A table's numbers in the paper, as printed, in the paper's order; columns as in papers.csv."""
+    require_file(path, "the papers' numbers", "Give pipeline/tables/papers.csv.")
+    every = pd.read_csv(path, dtype=str, keep_default_na=False)
+    of_table = every[(every["paper"] == paper) & (every["table"] == table)]
+    rows: list[dict[str, Any]] = of_table.to_dict("records")
+    return rows
 
 
 def read_result(path: Path, what: str, hint: str, *texts: str) -> pd.DataFrame:

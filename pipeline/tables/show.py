@@ -30,13 +30,17 @@ def table_text(numbers: pd.DataFrame) -> str:
         numbers: one number per line, as `tabulate` writes them to results/comparison.
     """
     recalls = numbers[numbers["metric"] == "mR"]
-    names = recalls[["section", *METHOD]].astype(object).fillna("").map(str)
-    methods = names[METHOD].agg(lambda row: ", ".join(filter(None, row)), axis=1)
     recalls = recalls.assign(
-        cell=list(map(_cell, recalls["measured"], recalls["paper"])),
-        method=(names["section"] + " " + methods).str.strip(),
+        cell=list(map(_cell, recalls["measured"], recalls["paper"])), method=row_names(recalls)
     )
     return "\n\n".join(_block(dataset, of) for dataset, of in recalls.groupby("dataset", sort=False))
+
+
+def row_names(recalls: pd.DataFrame) -> pd.Series:
+    """The name of each number's row: section, group, method and training data."""
+    names = recalls[["section", *METHOD]].astype(object).fillna("").map(str)
+    methods = names[METHOD].agg(lambda row: ", ".join(filter(None, row)), axis=1)
+    return (names["section"] + " " + methods).str.strip()
 
 
 def _block(dataset: str, recalls: pd.DataFrame) -> str:

@@ -8,11 +8,11 @@ import pandas as pd
 
 from pipeline.models.settings import ClassifierWeight, ModelSettings
 from pipeline.models.sizes import at_test_time, count, count_combiner
-from pipeline.tables.counted import Row, paper_rows, write_tables
+from pipeline.tables.counted import MILLIONS, Row, parameter_lines, write_tables
+from pipeline.tables.result_files import paper_rows
 from pipeline.training.settings import SmalrParameterSettings
 from pipeline.words.vocabulary import read_vocabulary
 
-MILLIONS = "parameters (millions)"
 BEFOREHAND = "word vectors of the vocabulary are computed beforehand"
 HYBRID = {"smalr-la": "LA", "smalr-hem": "HEM", "smalr": "SMALR"}
 MOST = 20_000_000  # the text says that SMALR has fewer
@@ -47,19 +47,7 @@ def count_smalr_parameters(
             rows[column] = rows[column].str.replace(r"\bten\b", str(len(sizes)), regex=True)
     rows["paper"] = rows["model"].map(paper).fillna("")
     rows["vocabulary"] = f"{settings.dataset} at scale {settings.scale}, {sum(sizes.values()):,} words"
-    lines = [
-        {
-            "table": "smalr/parameters",
-            "row": number,
-            "method": row["model"],
-            "scale": settings.scale,
-            "dataset": settings.dataset,
-            "metric": row["metric"],
-            "measured": row["value"],
-            "paper": row["paper"].rstrip("M%x"),
-        }
-        for number, row in enumerate(rows.to_dict("records"), 1)
-    ]
+    lines = parameter_lines(rows, "smalr/parameters", settings.scale, settings.dataset)
     columns = rows[["model", "counted", "metric", "value", "paper", "vocabulary", "note"]]
     write_tables(columns, table, lines, comparison)
 

@@ -18,10 +18,11 @@ from pipeline.tables.averages import as_in_paper, columns_of_rows
 from pipeline.tables.cells import Cell
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.evaluations import Key as EvaluationKey
+from pipeline.tables.result_files import paper_rows
 from pipeline.tables.settings import Row as TableRow
 from pipeline.tables.settings import Table, TableSettings
 from pipeline.tables.statistics import METRICS, intervals
-from pipeline.tables.translations import translation_columns
+from pipeline.tables.translations import merged_origins, translation_columns
 
 log = logging.getLogger("pipeline")
 
@@ -113,7 +114,7 @@ def _lines(settings: TableSettings, evaluations: Evaluations, paper: Mapping[Key
                 else None,
                 "experiment": _experiment(column),
                 "missing": "; ".join(missing),
-                "origins": {} if missing else _origins(evaluations, keys),
+                "origins": {} if missing else merged_origins(evaluations.origins(*place) for place in keys),
             }
 
 
@@ -127,15 +128,6 @@ def _candidates(evaluations: Evaluations, keys: Sequence[Place]) -> Row:
     every = [evaluations.candidates(key, language) for key, language in keys]
     chance = {metric: sum(one["chance"][metric] for one in every) / len(every) for metric in METRICS}
     return {**{name: max(one[name] for one in every) for name in ("images", "sentences")}, "chance": chance}
-
-
-def _origins(evaluations: Evaluations, keys: Sequence[Place]) -> dict[str, set[str]]:
-    """Who made the translations that some numbers depend on, by pair of languages."""
-    by_pair: dict[str, set[str]] = {}
-    for key, language in keys:
-        for pair, origins in evaluations.origins(key, language).items():
-            by_pair.setdefault(pair, set()).update(origins)
-    return by_pair
 
 
 def _experiment(column: Sequence[Cell]) -> str:
@@ -206,18 +198,15 @@ def _paper_values(path: Path, table: Table) -> dict[Key, str]:
     """
     if table.paper is None:
         return {}
-    every = pd.read_csv(path, dtype=str, keep_default_na=False)
-    of_table = every[(every["paper"] == table.paper) & (every["table"] == str(table.table))]
-    rows = {row["row"]: _known_by(row) for row in of_table.to_dict("records")}
+    of_table = paper_rows(path, table.paper, str(table.table))
+    rows = {row["row"]: _known_by(row) for row in of_table}
     for row in table.rows:
         number, group, method = _known_by_row(row)
         if rows.get(number, (number, group, method)) != (number, group, method):
             theirs, ours = (" ".join(filter(None, names)) for names in (rows[number][1:], (group, method)))
             log.warning("row %s: %r is %r in the paper, whose numbers are left out", number, ours, theirs)
     keys = ["dataset", "language", "metric"]
-    return {
-        (*_known_by(row), *(row[key] for key in keys)): row["value"] for row in of_table.to_dict("records")
-    }
+    return {(*_known_by(row), *(row[key] for key in keys)): row["value"] for row in of_table}
 
 
 def _text(row: TableRow, key: str) -> object:

@@ -25,6 +25,15 @@ def provider_label(origins: Origins) -> str:
     return "; ".join([*(f"{', '.join(pairs)}: {who}" for who, pairs in few), f"{of_pair}: {most}"])
 
 
+def merged_origins(many: Iterable[Origins]) -> dict[str, set[str]]:
+    """Who made some translations, of several numbers together."""
+    merged: dict[str, set[str]] = {}
+    for origins in many:
+        for pair, made_by in origins.items():
+            merged.setdefault(pair, set()).update(made_by)
+    return merged
+
+
 def word_by_word(origins: Origins) -> bool:
     """Whether some of the translations were made word by word."""
     return any(DICTIONARY in made_by for made_by in origins.values())
@@ -40,13 +49,12 @@ def translation_columns(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, st
         lines: `row`, number of the row; `origins`, of the line (`Origins`).
     """
     lines = list(lines)
-    rows: dict[Any, dict[str, set[str]]] = {}
+    rows: dict[Any, list[Origins]] = {}
     for line in lines:
-        for pair, made_by in line["origins"].items():
-            rows.setdefault(line["row"], {}).setdefault(pair, set()).update(made_by)
+        rows.setdefault(line["row"], []).append(line["origins"])
     return [
         {
-            "translations": provider_label(rows[line["row"]]) if line["origins"] else "",
+            "translations": provider_label(merged_origins(rows[line["row"]])) if line["origins"] else "",
             "word_by_word": "yes" if word_by_word(line["origins"]) else "",
         }
         for line in lines

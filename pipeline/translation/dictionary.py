@@ -48,11 +48,7 @@ class DictionaryTranslator:
     """
 
     def __init__(
-        self,
-        source: str,
-        target: str,
-        dictionaries: Sequence[Path],
-        target_words: Counter[str] | None = None,
+        self, source: str, target: str, dictionaries: Sequence[Path], target_words: Counter[str] | None = None
     ):
         self.source, self.target = source, target
         self.target_words: Counter[str] = target_words or Counter()

@@ -21,13 +21,8 @@ log = logging.getLogger("pipeline")
 
 _REQUIRED_FILES = ("config.json", "source.spm", "target.spm", "vocab.json")
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-_FILES = (
-    *_REQUIRED_FILES,
-    *_WEIGHTS,
-    "generation_config.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-)
+_OPTIONAL_FILES = ("generation_config.json", "tokenizer_config.json", "special_tokens_map.json")
+_FILES = (*_REQUIRED_FILES, *_WEIGHTS, *_OPTIONAL_FILES)
 _MAX_TOKENS = 256  # tokens of a translation, and of a caption
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from pipeline.common.errors import raise_together
-from pipeline.translation.settings import Limits, TranslatorSettings
+from pipeline.translation.settings import Limits, Service, TranslatorSettings
 from pipeline.translation.translate import Translator
 
-Service = Literal["google", "deepl", "libre", "microsoft", "baidu", "mymemory"]
 Provider = Literal["dictionary", "files", "marian", Service]
 SERVICES: tuple[str, ...] = get_args(Service)
 MACHINES = ("marian", *SERVICES)

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import deep_translator
 from deep_translator.exceptions import NotValidLength, TranslationNotFound
 
-from pipeline.common.addresses import address_mistake
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.secrets import hide
 from pipeline.translation.cached_translator import EngineStopped
@@ -70,8 +69,7 @@ class ServiceClient:
         codes: the service's codes of languages, if they differ from the known codes.
 
     Raises:
-        InputError: the service does not know a language, its address is invalid, or a key is not in the
-        environment.
+        InputError: the service does not know a language, or a key is not in the environment.
     """
 
     def __init__(
@@ -159,9 +157,6 @@ class ServiceClient:
             for key in self.service.keys.values()
             if not os.environ.get(key)
         )
-        if self.url and (mistake := address_mistake(self.url)):
-            description = "one with a user or key" if {"@", "?", "#"} & set(self.url) else repr(self.url)
-            yield f"url: found {description}, expected an address such as http://localhost:5000: {mistake}"
         if lacking := unlisted_message(self._name, (source, target), codes):
             yield lacking
 

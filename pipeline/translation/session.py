@@ -23,6 +23,8 @@ _WAIT = {408, 425, 429}  # and 5xx
 _TOO_LONG = {400, 413, 414, 431}  # 400 is Google's answer to a URL that is too long
 _REDIRECTS = 2  # redirects that are followed, on the service's own host
 _REASON = 200  # characters of a service's own words in a message
+# Keys of services' errors.
+_ERROR_KEYS = ("error", "message", "error_msg", "detail", "responseDetails", "errors", "error_description")
 _INVALID = (
     requests.exceptions.InvalidURL,
     requests.exceptions.InvalidSchema,
@@ -164,15 +166,7 @@ class ServiceSession(LimitedSession):
 def _message_in(body: Any, depth: int = 0) -> str:
     """The text under a key that services use for errors."""
     if isinstance(body, dict) and depth < 4:
-        for key in (
-            "error",
-            "message",
-            "error_msg",
-            "detail",
-            "responseDetails",
-            "errors",
-            "error_description",
-        ):
+        for key in _ERROR_KEYS:
             if message := _message_in(body.get(key), depth + 1):
                 return message
         return ""

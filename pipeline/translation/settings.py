@@ -20,6 +20,8 @@ def _pair_problem(pair: str) -> str:
 # Keys of providers, except `provider` itself, which names the kind.
 _KEYS = ("origin", "model", "revision", "prefix", "beams", "batch_size", "device", "url", "version", "codes")
 
+Service = Literal["google", "deepl", "libre", "microsoft", "baidu", "mymemory"]
+
 _ADDRESS = "http://localhost:5000"
 
 PairText = Annotated[
@@ -83,8 +85,7 @@ class MarianProvider(MarianKeys):
         if "{target}" not in self.model:
             yield (
                 f".model: found {self.model}, which serves one target language only; write {{target}} where "
-                f"its "
-                "code stands, or put the model under translation.pairs"
+                "its code stands, or put the model under translation.pairs"
             )
         if self.prefix:
             yield (
@@ -110,7 +111,7 @@ class ServiceKeys(ProviderBlock):
 class ServiceProvider(ServiceKeys):
     """A web service. Its keys are read only from environment variables (docs/translation.md)."""
 
-    provider: Literal["google", "deepl", "libre", "microsoft", "baidu", "mymemory"]
+    provider: Service
 
     def contradictions(self) -> Iterator[str]:
         if self.url and (mistake := address_mistake(self.url)):

@@ -102,10 +102,7 @@ def wordpiece(captions: Sequence[str], vocabulary: int) -> BertTokenizer:
 
 
 def _fill_masks(
-    model: BertForMaskedLM,
-    tokenizer: BertTokenizer,
-    captions: Sequence[str],
-    settings: BertSettings,
+    model: BertForMaskedLM, tokenizer: BertTokenizer, captions: Sequence[str], settings: BertSettings
 ) -> None:
     """Train to fill in 15% of the word pieces; batches of captions drawn at random."""
     steps = settings.steps

@@ -135,11 +135,7 @@ def _project(vectors: NDArray[np.float64], size: int) -> NDArray[np.float64]:
 
 
 def mapped_to_english(
-    whole: Vocabulary,
-    count: Counter[str],
-    least: int,
-    english: Vocabulary,
-    candidates: dict[str, list[str]],
+    whole: Vocabulary, count: Counter[str], least: int, english: Vocabulary, candidates: dict[str, list[str]]
 ) -> Vocabulary:
     """The same words, with rare words mapped to English: rare words come last and have no vectors.
 

@@ -8,7 +8,6 @@ captions' tokens, so the files show what a model reads.
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import h5py
@@ -19,29 +18,12 @@ from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file
 from pipeline.common.hdf5 import create_hdf5
 from pipeline.datasets.table import read_sentences, write_sentences
-from pipeline.words.settings import SelectionSettings
+from pipeline.words.settings import SelectedLanguage, SelectionSettings
 from pipeline.words.vocabulary import PADDING
 
 log = logging.getLogger("pipeline")
 
 UNKNOWN, START, END = "<unk>", "<start>", "<end>"
-
-
-@dataclass(frozen=True)
-class SelectedCaptions:
-    """The captions of one language.
-
-    texts: sentence tables whose training and validation captions are taken, all together. tested_on: the
-    table of the test captions. halves: CSV of columns image, half; None: all training images.
-    half: the half whose training captions are taken. pair_texts: tables whose training captions of all
-    images form the pairs of captions; None: the selected captions do.
-    """
-
-    texts: Sequence[Path]
-    tested_on: Path
-    halves: Path | None = None
-    half: str = "first"
-    pair_texts: Sequence[Path] | None = None
 
 
 def select_captions(settings: SelectionSettings, output: Path) -> None:
@@ -52,22 +34,12 @@ def select_captions(settings: SelectionSettings, output: Path) -> None:
             pair_texts.
         output: folder to write.
     """
-    texts_of = {
-        language: SelectedCaptions(
-            [Path(text) for text in one.texts],
-            Path(one.tested_on),
-            Path(one.halves) if one.halves else None,
-            one.half,
-            None if one.pair_texts is None else [Path(text) for text in one.pair_texts],
-        )
-        for language, one in settings.languages.items()
-    }
     output.mkdir(parents=True, exist_ok=True)
-    write_selection(texts_of, settings.min_count, settings.dimension, output)
+    write_selection(settings.languages, settings.min_count, settings.dimension, output)
 
 
 def write_selection(
-    texts_of: Mapping[str, SelectedCaptions], minimum_count: int, dimension: int, folder: Path
+    texts_of: Mapping[str, SelectedLanguage], minimum_count: int, dimension: int, folder: Path
 ) -> None:
     """Write `{language}.csv` and `{language}.h5` of each language into an existing folder.
 
@@ -93,7 +65,8 @@ def write_selection(
         write_sentences(_with_known_words(table, vocabulary), folder / f"{language}.csv")
         write_words(language, words, dimension, folder / f"{language}.h5")
         if (pair_texts := texts_of[language].pair_texts) is not None:
-            every = _selected_captions(language, SelectedCaptions(pair_texts, texts_of[language].tested_on))
+            of_pairs = SelectedLanguage(texts=pair_texts, tested_on=texts_of[language].tested_on)
+            every = _selected_captions(language, of_pairs)
             pairs = every[every["split"] == "train"]
             write_sentences(_with_known_words(pairs, vocabulary), folder / f"pairs-{language}.csv")
         training = table[table["split"] == "train"]
@@ -126,21 +99,20 @@ def write_words(language: str, words: Sequence[str], dimension: int, path: Path)
         file.attrs.update({"language": language, "unit": "word", "vectors": "scratch"})
 
 
-def _selected_captions(language: str, texts_of_language: SelectedCaptions) -> pd.DataFrame:
+def _selected_captions(language: str, texts_of_language: SelectedLanguage) -> pd.DataFrame:
     """Training and validation captions of a language's texts, and the test captions of one.
 
     All count as the language's own captions, even human translations: their source language is left out.
     """
-    texts = pd.concat([read_sentences(path) for path in texts_of_language.texts], ignore_index=True)
+    texts = pd.concat([read_sentences(Path(path)) for path in texts_of_language.texts], ignore_index=True)
     texts = texts[texts["split"] != "test"]
     if texts_of_language.halves is not None:
-        path = require_file(
-            texts_of_language.halves, "the list of halves", "Run `python -m pipeline sample-halves`."
-        )
+        halves = Path(texts_of_language.halves)
+        path = require_file(halves, "the list of halves", "Run `python -m pipeline sample-halves`.")
         half = pd.read_csv(path, dtype=str, keep_default_na=False)
         inside = set(half["image"][half["half"] == texts_of_language.half])
         texts = texts[(texts["split"] != "train") | texts["image"].isin(inside)]
-    test = read_sentences(texts_of_language.tested_on)
+    test = read_sentences(Path(texts_of_language.tested_on))
     both = pd.concat([texts, test[test["split"] == "test"]], ignore_index=True)
     other = sorted(set(both["language"]) - {language})
     if other:

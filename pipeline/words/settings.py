@@ -123,15 +123,19 @@ class SentenceVectorSettings(Block):
 
 
 class SelectedLanguage(Block):
-    """What *Lessons*' captions of a language are selected from, as paths."""
+    """What *Lessons*' captions of a language are selected from, as paths.
+
+    texts: sentence tables whose training and validation captions are taken, all together. tested_on: the
+    table of the test captions. halves: CSV of columns image, half; None: all training images.
+    half: the half whose training captions are taken. pair_texts: tables whose training captions of all
+    images form the pairs of captions; None: the selected captions do.
+    """
 
     texts: list[str]
     tested_on: str
     halves: str | None = None
     half: Literal["first", "second"] = "first"
-    pair_texts: list[str] | None = Field(
-        default=None, description="what pairs of captions are formed from; default: the selected captions"
-    )
+    pair_texts: list[str] | None = None
 
 
 class SelectionSettings(Block):

@@ -235,7 +235,7 @@ def test_pretraining_is_as_the_authors_code_has_it(paper: Configuration, name: s
 def test_images_and_words_of_the_papers(paper: Configuration) -> None:
     """MULE, Supp.: "averaged over 10 crops with input image dimensions of 448x448"; FastText of 300."""
     sizes = ("backbone", "dimension", "resize", "crop", "crops")
-    sets = {name: configuration.feature_settings(paper, name) for name in (None, "vgg", "resnet50")}
+    sets = {name: paper.images.feature_settings(name) for name in (None, "vgg", "resnet50")}
     found = {name: tuple(getattr(of, size) for size in sizes) for name, of in sets.items()}
     assert found == {
         None: ("resnet152.tv_in1k", 2048, 512, 448, 10),  # resize: decided

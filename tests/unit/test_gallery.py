@@ -25,6 +25,7 @@ from torch import Tensor
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import caption_table, write_sentences
+from pipeline.evaluation import checks
 from pipeline.evaluation import evaluate as evaluation
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.images.partial import finish, open_partial
@@ -139,7 +140,7 @@ class Project:
     ) -> tuple[dict[str, Any], pd.DataFrame, Lookup]:
         """The evaluation of a model of some languages, its ranks, and the model."""
         model, saved = Lookup(), saved_model(languages)
-        self.monkeypatch.setattr(evaluation, "load_model", lambda path: (model, saved))
+        self.monkeypatch.setattr(checks, "load_model", lambda path: (model, saved))
         output, ranks = self.folder / "test.json", self.folder / "ranks.csv.gz"
         read = [self.folder / f"{language}.csv" for language in asked or languages]
         words = [self.folder / f"{language}.h5" for language in languages]
@@ -225,7 +226,7 @@ def test_a_figure_shows_the_nearest_of_the_languages_own_candidates(project: Pro
         "e1": "bac", "e2": "acb", "e3": "bac", "e4": "acb",
         "g1": "bd", "g2": "db", "g3": "bd",
     }  # fmt: skip
-    project.monkeypatch.setattr(figures, "load_model", lambda path: (Lookup(), saved_model(["en", "de"])))
+    project.monkeypatch.setattr(checks, "load_model", lambda path: (Lookup(), saved_model(["en", "de"])))
     shown_sentences, shown_queries = set(), {}
     for seed in range(8):
         output = project.folder / "figure.html"

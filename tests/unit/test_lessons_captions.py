@@ -1,7 +1,7 @@
 """Captions and words of *Lessons*: parts, samples, and the joint word table, by hand."""
 
-from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 import pytest
@@ -17,7 +17,8 @@ from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.demo.caption_part import translated_captions
 from pipeline.demo.sentences import write_demo_captions
 from pipeline.evaluation.inputs import original_sentences, read_vocabularies
-from pipeline.words.selection import SelectedCaptions, union_of_words, write_selection
+from pipeline.words.selection import union_of_words, write_selection
+from pipeline.words.settings import SelectedLanguage
 
 SPLIT = {image: split for split, images in MULTI30K_IMAGES.items() for image in images}
 
@@ -199,14 +200,23 @@ def write_captions(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def selected_captions(folder: Path, halved: bool = False) -> dict[str, SelectedCaptions]:
+def selected(
+    texts: list[Path], tested_on: Path, halves: Path | None = None, half: Literal["first", "second"] = "first"
+) -> SelectedLanguage:
+    of_halves = None if halves is None else str(halves)
+    return SelectedLanguage(
+        texts=list(map(str, texts)), tested_on=str(tested_on), halves=of_halves, half=half
+    )
+
+
+def selected_captions(folder: Path, halved: bool = False) -> dict[str, SelectedLanguage]:
     """English comparable captions, and German ones of both parts."""
     half = folder / "halves.csv" if halved else None
     english = folder / "comparable-en.csv"
     german = [folder / "translation-de.csv", folder / "comparable-de.csv"]
     return {
-        "en": SelectedCaptions([english], english, half, "first"),
-        "de": SelectedCaptions(german, german[1], half, "second"),
+        "en": selected([english], english, half, "first"),
+        "de": selected(german, german[1], half, "second"),
     }
 
 
@@ -253,10 +263,10 @@ def test_halves_and_the_captions_of_all_images_to_pair(tmp_path: Path) -> None:
     (tmp_path / "halves.csv").write_text("image,half\n1,first\n2,first\n3,second\n4,second\n")
     english, german = (tmp_path / f"part-{language}.csv" for language in ("en", "de"))
     both = {
-        "en": SelectedCaptions([english], english, tmp_path / "halves.csv", "first"),
-        "de": SelectedCaptions([german], german, tmp_path / "halves.csv", "second"),
+        "en": selected([english], english, tmp_path / "halves.csv", "first"),
+        "de": selected([german], german, tmp_path / "halves.csv", "second"),
     }
-    write_selection({"en": replace(both["en"], pair_texts=[english])}, 1, 6, tmp_path)
+    write_selection({"en": both["en"].model_copy(update={"pair_texts": [str(english)]})}, 1, 6, tmp_path)
     assert list(read_sentences(tmp_path / "en.csv")["image"]) == ["1", "2", "2", "5", "6"]
     paired = read_sentences(tmp_path / "pairs-en.csv")
     assert list(paired["image"]) == ["1", "2", "2", "3", "4"]
@@ -274,8 +284,9 @@ def test_pairs_of_captions_that_are_sampled_again(tmp_path: Path) -> None:
     for name, word in (("first", "dog"), ("second", "cat")):
         samples[name] = tmp_path / f"{name}.csv"
         write_sentences(sentences([row for row in rows if word in row[2]]), samples[name])
-    chosen = SelectedCaptions([samples["first"]], samples["first"], pair_texts=[samples["second"]])
-    write_selection({"en": chosen}, 1, 6, tmp_path)
+    chosen = selected([samples["first"]], samples["first"])
+    again = chosen.model_copy(update={"pair_texts": [str(samples["second"])]})
+    write_selection({"en": again}, 1, 6, tmp_path)
     assert list(read_sentences(tmp_path / "pairs-en.csv")["tokens"]) == [
         "<start> <unk> 1 <end>", "<start> <unk> 2 <end>",
     ]  # fmt: skip
@@ -289,9 +300,7 @@ def test_a_half_with_captions_of_one_image_is_refused_in_every_language(write_ca
 
 
 def test_captions_of_another_language_are_refused(write_captions: Path) -> None:
-    wrong = {
-        "fr": SelectedCaptions([write_captions / "comparable-en.csv"], write_captions / "comparable-en.csv")
-    }
+    wrong = {"fr": selected([write_captions / "comparable-en.csv"], write_captions / "comparable-en.csv")}
     with pytest.raises(InputError, match="found captions in en; expected fr"):
         write_selection(wrong, 1, 6, write_captions)
     assert not (write_captions / "fr.csv").exists()

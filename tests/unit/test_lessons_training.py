@@ -37,7 +37,8 @@ from pipeline.training.settings import LessonsSettings, TaskResources, TaskTrain
 from pipeline.training.tasks import TaskSampler
 from pipeline.training.validation_as_public_code import mean_recall_by_fives
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
-from pipeline.words.selection import SelectedCaptions, write_selection
+from pipeline.words.selection import write_selection
+from pipeline.words.settings import SelectedLanguage
 from pipeline.words.vocabulary import Vocabulary
 
 # Other settings are the paper's.
@@ -260,7 +261,7 @@ def selection_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for language in THINGS:
         path = folder / f"part-{language}.csv"
         write_sentences(table[table["language"] == language], path)
-        chosen[language] = SelectedCaptions([path], path, pair_texts=[path])
+        chosen[language] = SelectedLanguage(texts=[str(path)], tested_on=str(path), pair_texts=[str(path)])
     write_selection(chosen, 1, 6, folder)
     write_features(folder / "features.h5", images, np.array(features), {"backbone": "eight things"})
     return folder
@@ -476,7 +477,8 @@ def test_a_training_that_had_stopped_does_not_continue(
 
 def test_another_word_table_is_refused(selection_folder: Path, tmp_path: Path) -> None:
     shutil.copytree(selection_folder, tmp_path / "other")
-    english = tmp_path / "other/part-en.csv"
-    write_selection({"en": SelectedCaptions([english], english)}, 1, 6, tmp_path / "other")
+    english = str(tmp_path / "other/part-en.csv")
+    only_english = SelectedLanguage(texts=[english], tested_on=english)
+    write_selection({"en": only_english}, 1, 6, tmp_path / "other")
     with pytest.raises(InputError, match="de: has other words than en"):
         train_selection(tmp_path / "other", tmp_path / "run", SETTINGS)

@@ -79,8 +79,8 @@ def test_experiments_with_equal_settings_share_an_assignment(demo: Plan) -> None
     assert found["smalr"] == found["smalr-hem"] != found["smalr-la"]
     place = re.fullmatch(r"work/demo/multi30k/assignments/([0-9a-f]{10})/seed4/entries[.]pt", found["smalr"])
     assert place
-    settings = json.loads(training.assignment_settings(demo, "multi30k", place[1], 4))
-    assert (settings["experiment"], settings["seed"]) == (place[1], 4)
+    settings = training.assignment_settings(demo, "multi30k", place[1], 4)
+    assert (settings.experiment, settings.seed) == (place[1], 4)
     files = training.assignment_inputs(demo, "multi30k", place[1])
     assert files["words"] == words.vocabularies(demo, "multi30k", "smalr")
     assert files["translations"] == training.translations(demo, "multi30k", "smalr")
@@ -98,7 +98,7 @@ def test_other_vectors_or_settings_need_another_assignment(demo: Plan) -> None:
 
 
 def test_a_model_is_trained_with_its_seed(demo: Plan) -> None:
-    assert json.loads(training.training_settings(demo, "multi30k", "mule-full", 7))["seed"] == 7
+    assert configuration.experiment_settings(demo.settings, "multi30k", "mule-full", 7).seed == 7
 
 
 def test_translations_are_those_that_an_experiment_trains_on(demo: Plan) -> None:

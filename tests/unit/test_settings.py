@@ -465,7 +465,7 @@ ON_VGG = {"on-vgg": {"branches": "shared", "captions": "human", "features": "vgg
 
 def test_a_feature_set_is_merged_over_the_main_one() -> None:
     settings = load(images={"sets": {"vgg": {"crop": 96}}}, experiments=ON_VGG)
-    main, vgg = (configuration.feature_settings(settings, name) for name in (None, "vgg"))
+    main, vgg = (settings.images.feature_settings(name) for name in (None, "vgg"))
     assert vgg == main.model_copy(update={"crop": 96, "crops": 1})
     assert experiment(settings, "on-vgg").features == vgg
     assert experiment(settings, "mule-nc") == experiment(load(), "mule-nc")
@@ -473,7 +473,7 @@ def test_a_feature_set_is_merged_over_the_main_one() -> None:
 
 
 def test_the_paper_scale_has_vgg_features_as_published() -> None:
-    vgg = configuration.feature_settings(load(scale="paper", images={"weights": "mine.pth"}), "vgg")
+    vgg = load(scale="paper", images={"weights": "mine.pth"}).images.feature_settings("vgg")
     assert (vgg.backbone, vgg.weights, vgg.dimension) == ("vgg19.tv_in1k", "timm", 4096)
     assert (vgg.resize, vgg.crop, vgg.crops) == (256, 224, 10)
 
@@ -484,8 +484,8 @@ def test_precomputed_features_belong_to_the_set_that_names_them() -> None:
     assert [sets[name].features for name in (None, "vgg")] == ["main.h5", None]
     assert sets["own"].features.endswith("/own.h5")
     assert "$" not in str(sets["own"].features)
-    assert configuration.feature_settings(settings, "own").as_values().keys() == {"backbone", "dimension"}
-    assert configuration.feature_settings(settings, "vgg").crops == 1
+    assert settings.images.feature_settings("own").as_values().keys() == {"backbone", "dimension"}
+    assert settings.images.feature_settings("vgg").crops == 1
 
 
 def test_mistakes_in_feature_sets_name_the_existing_sets() -> None:
@@ -725,24 +725,10 @@ def test_settings_that_would_give_mislabelled_numbers_are_refused(said: str, use
     assert said in str(refused.value)
 
 
-def test_a_single_experiment_is_the_same_as_among_all() -> None:
-    settings = load()
-    for dataset in settings.datasets:
-        every = settings.experiments_on(dataset)
-        assert len(every) > 100
-        for name, made in every.items():
-            assert configuration.experiment_named(settings, dataset, name) == made
-        with pytest.raises(KeyError):
-            configuration.experiment_named(settings, dataset, "embn-xx")
-
-
 def test_languages_are_in_the_order_of_the_data_set() -> None:
     """Batches are drawn and losses summed in that order, whatever order an experiment names them in."""
     made = {"two": {"branches": "shared", "captions": "human", "languages": ["cs", "en"]}}
-    assert configuration.experiment_named(load(experiments=made), "multi30k", "two").languages == [
-        "en",
-        "cs",
-    ]
+    assert load(experiments=made).experiments_on("multi30k")["two"].languages == ["en", "cs"]
 
 
 @pytest.mark.parametrize(

@@ -65,10 +65,10 @@ def test_an_experiment_lacks_the_translations_that_a_data_set_cannot_have(
 
 
 def test_scale_paper_has_no_provider_by_default() -> None:
-    assert configuration.provider_of(load(), "en-de") is None
+    assert load().translation.provider_of("en-de") is None
     named = load(translation={"default": {"provider": "google"}, "pairs": {"en-ja": {"provider": "deepl"}}})
-    assert configuration.provider_of(named, "en-de").as_values() == {"provider": "google"}
-    assert configuration.provider_of(named, "en-ja").as_values() == {"provider": "deepl"}
+    assert named.translation.provider_of("en-de").as_values() == {"provider": "google"}
+    assert named.translation.provider_of("en-ja").as_values() == {"provider": "deepl"}
 
 
 def test_pairs_without_a_provider_are_listed_once_with_their_data_sets() -> None:

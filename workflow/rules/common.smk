@@ -1,5 +1,5 @@
-# The configuration, the plan of all jobs, and what all rules use. What a job reads, and with which settings, is
-# computed by the functions of pipeline/plan.
+# The configuration, the plan of all jobs, and what all rules use. What a job reads is computed by the functions of
+# pipeline/plan, with which settings by them and by the functions of pipeline/settings.
 
 import contextlib
 import importlib.util
@@ -22,6 +22,7 @@ os.environ.update(
 
 from pipeline import digest as code
 from pipeline import settings as configuration
+from pipeline.common.block import Block
 from pipeline.common.errors import InputError
 from pipeline.plan import (
     captions,
@@ -40,7 +41,7 @@ from pipeline.plan import (
     words,
 )
 from pipeline.plan.cells import table_names
-from pipeline.plan.plan import Plan, arguments, as_json, either, published_sources
+from pipeline.plan.plan import Plan, arguments, either, published_sources
 from pipeline.stages import STAGES
 from workflow.timers import repair_timers
 
@@ -101,9 +102,11 @@ except InputError as error:
 def for_job(function, attribute=None, **chosen):
     """The function of a job's wildcards that asks the plan about the job; what it refuses ends Snakemake.
 
-    Parameters of `function` that are not chosen here bear the names of wildcards. attribute: of what it returns.
+    The first parameter of `function` is the plan, or the configuration for settings. Others that are not chosen
+    here bear the names of wildcards. attribute: of what it returns. Settings become JSON.
     """
-    _, *parameters = inspect.signature(function).parameters.values()
+    first, *parameters = inspect.signature(function).parameters.values()
+    subject = PLAN if first.annotation is Plan else SETTINGS
     parameters = [parameter for parameter in parameters if parameter.name not in chosen]
 
     def of_wildcards(wildcards):
@@ -112,8 +115,9 @@ def for_job(function, attribute=None, **chosen):
             for parameter in parameters
         }
         try:
-            found = function(PLAN, **values, **chosen)
-            return getattr(found, attribute) if attribute else found
+            found = function(subject, **values, **chosen)
+            found = getattr(found, attribute) if attribute else found
+            return found.as_json() if isinstance(found, Block) else found
         except InputError as error:
             refuse(error)
 

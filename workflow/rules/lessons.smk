@@ -79,7 +79,7 @@ rule select_captions:
     resources:
         **needs(mem_mb=4000, runtime=30),
     params:
-        settings=for_job(lessons.selection_settings),
+        settings=for_job(lessons.selection),
         code=code.digest("select-captions"),
     message:
         "Selecting the captions and words of {wildcards.dataset} {wildcards.experiment}"
@@ -104,7 +104,7 @@ rule train_lessons:
     resources:
         **needs(mem_mb=8000, runtime=growing(720), disk_mb=4000, gpu=SETTINGS.gpu),
     params:
-        settings=for_job(training.training_settings),
+        settings=for_job(configuration.experiment_settings),
         sentences=for_job(lessons.selected_sentences),
         words=for_job(lessons.selected_words),
         pairs=for_job(lessons.selected_pairs),
@@ -137,7 +137,7 @@ rule evaluate_lessons:
     resources:
         **needs(mem_mb=4000, runtime=growing(30)),
     params:
-        settings=for_job(training.evaluation_settings),
+        settings=for_job(configuration.evaluation_settings),
         sentences=for_job(lessons.selected_sentences),
         words=for_job(lessons.selected_words),
         code=for_job(training.evaluation_code, stage="evaluate"),

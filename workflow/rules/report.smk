@@ -3,8 +3,7 @@ TEMPLATES = pages.templates(Path(workflow.basedir))
 
 rule judge_claims:
     input:
-        evaluations=for_job(pages.claim_evaluations),
-        ranks=for_job(pages.claim_ranks),
+        unpack(for_job(pages.claim_evaluations)),
         counts=pages.counts(PLAN),
         claims=pages.claims(PLAN),
     output:
@@ -22,7 +21,7 @@ rule judge_claims:
         "work/logs/tables/claims.log",
     localrule: True
     params:
-        settings=for_job(pages.claim_settings),
+        settings=for_job(configuration.claim_settings),
         counts=pages.count_arguments(PLAN),
         code=code.digest("judge-claims"),
     message:

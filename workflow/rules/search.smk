@@ -74,7 +74,7 @@ rule evaluate_clip:
         **needs(mem_mb=8000, runtime=growing(480), disk_mb=8000, gpu=SETTINGS.gpu),
     params:
         model=lambda w: search.clips(PLAN)[w.model],
-        settings=for_job(search.clip_settings),
+        settings=for_job(configuration.context_settings),
         partial=SCALED.partial("{dataset}-context-{model}"),
         photographs=for_job(images.photographs),
         code=code.digest("evaluate-clip"),

@@ -1,9 +1,7 @@
 # SMALR's Figures 1b and 3: recall against languages and parameters, as numbers and as pictures.
 rule measure_scaling:
     input:
-        evaluations=for_job(scaling.figure_evaluations),
-        ranks=for_job(scaling.figure_ranks),
-        models=for_job(scaling.figure_models),
+        unpack(for_job(scaling.figure_files)),
     output:
         report(RESULTS.in_work("smalr/figure{number}.csv"), category="Figures"),
     log:

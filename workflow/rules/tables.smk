@@ -2,8 +2,7 @@
 # fails, and a finished table must outlast both.
 rule tabulate:
     input:
-        evaluations=for_job(tables.table_evaluations),
-        ranks=for_job(tables.table_ranks),
+        unpack(for_job(tables.table_evaluations)),
         papers=paths.PAPERS,
     output:
         table=report(
@@ -22,7 +21,7 @@ rule tabulate:
         table=table_names(PLAN),
     localrule: True
     params:
-        settings=for_job(tables.table_settings),
+        settings=for_job(configuration.table_settings),
         code=code.digest("tabulate"),
     message:
         "Tabulating {wildcards.table}"
@@ -77,7 +76,6 @@ rule publish_file:
 rule compare:
     input:
         unpack(for_job(tables.compared_evaluations)),
-        ranks=for_job(tables.compared_ranks),
     output:
         RESULTS.in_work("compare/{dataset}/{first}-vs-{second}.csv"),
     log:
@@ -108,7 +106,7 @@ rule count_captions:
     localrule: True
     params:
         captions=tables.count_arguments(PLAN),
-        settings=tables.count_settings(PLAN),
+        settings=for_job(configuration.count_settings),
         code=code.digest("count-captions"),
     message:
         "Writing {output.table}"

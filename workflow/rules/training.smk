@@ -15,7 +15,7 @@ rule pretrain:
     resources:
         **needs(mem_mb=8000, runtime=growing(120), gpu=SETTINGS.gpu),
     params:
-        settings=for_job(training.pretraining_settings),
+        settings=for_job(configuration.pretraining_settings),
         checkpoint=SCALED.checkpoint("{dataset}-{experiment}-{seed}-pretraining"),
         code=for_job(training.pretraining_code),
     message:
@@ -66,7 +66,7 @@ rule count_steps:
     resources:
         **needs(mem_mb=8000, runtime=growing(30)),
     params:
-        settings=for_job(training.counted_settings),
+        settings=for_job(configuration.counted_settings),
         code=code.digest("count-steps"),
     message:
         "Counting the steps of an epoch: {wildcards.dataset} {wildcards.experiment}"
@@ -96,7 +96,7 @@ rule train:
         **needs(mem_mb=8000, runtime=growing(720), disk_mb=4000, gpu=SETTINGS.gpu),
         events=for_job(training.event_option),
     params:
-        settings=for_job(training.training_settings),
+        settings=for_job(configuration.experiment_settings),
         checkpoint=SCALED.checkpoint("{dataset}-{experiment}-{seed}"),
         code=for_job(training.training_code),
     message:
@@ -125,7 +125,7 @@ rule evaluate:
     resources:
         **needs(mem_mb=4000, runtime=growing(30)),
     params:
-        settings=for_job(training.evaluation_settings),
+        settings=for_job(configuration.evaluation_settings),
         code=for_job(training.evaluation_code, stage="evaluate"),
     message:
         "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed} on {wildcards.queries} captions"
@@ -153,7 +153,7 @@ rule evaluate_consistency:
     resources:
         **needs(mem_mb=8000, runtime=growing(60)),
     params:
-        settings=for_job(training.consistency_settings),
+        settings=for_job(configuration.consistency_settings),
         code=for_job(training.evaluation_code, stage="evaluate-consistency"),
     message:
         "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed} on queries and their translations ({wildcards.consistency})"

@@ -19,7 +19,7 @@ rule translate:
         ),
         translations=for_job(translation.of_captions, "services"),
         cache=SETTINGS.translation.cache,
-        limits=as_json(SETTINGS.translation.limits),
+        limits=SETTINGS.translation.limits.as_json(),
     params:
         provider=for_job(translation.of_captions, "provider"),
         options=for_job(translation.of_captions, "options"),
@@ -53,7 +53,7 @@ rule translate_queries:
         ),
         translations=for_job(translation.of_queries, "services"),
         cache=SETTINGS.translation.cache,
-        limits=as_json(SETTINGS.translation.limits),
+        limits=SETTINGS.translation.limits.as_json(),
     params:
         source=for_job(translation.of_queries, "source"),
         provider=for_job(translation.of_queries, "provider"),
@@ -109,7 +109,7 @@ rule measure_translation_quality:
         ),
         translations=for_job(translation.of_quality, "services"),
         cache=SETTINGS.translation.cache,
-        limits=as_json(SETTINGS.translation.limits),
+        limits=SETTINGS.translation.limits.as_json(),
     params:
         provider=for_job(translation.of_quality, "provider"),
         options=for_job(translation.of_quality, "options"),

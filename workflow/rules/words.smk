@@ -10,7 +10,7 @@ rule train_word_vectors:
     resources:
         **needs(mem_mb=4000, runtime=growing(60)),
     params:
-        settings=words.text_settings(PLAN),
+        settings=for_job(configuration.word_settings, vectors=None),
         code=code.digest("train-word-vectors"),
     message:
         "FastText vectors of {wildcards.language} from Multi30K's captions"
@@ -163,7 +163,7 @@ rule build_muse_vocabulary:
     resources:
         **needs(mem_mb=4000, runtime=growing(60)),
     params:
-        settings=words.muse_settings(PLAN),
+        settings=for_job(configuration.word_settings, vectors="file"),
         origin=for_job(captions.caption_origin),
         code=code.digest("build-vocabulary"),
     message:
@@ -187,7 +187,7 @@ rule pretrain_bert:
     resources:
         **needs(mem_mb=4000, runtime=growing(60), gpu=SETTINGS.gpu),
     params:
-        settings=for_job(words.bert_settings),
+        settings=for_job(configuration.bert_settings),
         code=code.digest("pretrain-bert"),
     message:
         "Pretraining a small multilingual BERT on the captions of {wildcards.dataset}"
@@ -211,7 +211,7 @@ rule embed_captions:
         **needs(mem_mb=8000, runtime=growing(480), disk_mb=8000, gpu=SETTINGS.gpu),
     params:
         model=for_job(words.bert_model),
-        settings=words.sentence_vector_settings(PLAN),
+        settings=for_job(configuration.sentence_vector_settings),
         partial=SCALED.partial("{dataset}-bert-{language}"),
         code=code.digest("embed-captions"),
     message:

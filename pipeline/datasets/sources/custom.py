@@ -19,13 +19,7 @@ from pipeline.datasets.languages import unknown_code, without_tokenizer
 from pipeline.datasets.published import require_language
 from pipeline.datasets.sample_split import sampled_split
 from pipeline.datasets.source import Inputs, NoKeys, Source, Terms
-from pipeline.datasets.split import (
-    Split,
-    image_name,
-    limit_to_list,
-    read_split,
-    whole_split,
-)
+from pipeline.datasets.split import Split, image_name, limit_to_list, read_split, whole_split
 
 log = logging.getLogger("pipeline")
 

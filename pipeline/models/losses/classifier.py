@@ -27,11 +27,7 @@ class ClassifierLoss(Loss[ClassifierWeight]):
 
 
 def classifier_loss(
-    universal: Tensor,
-    labels: Tensor,
-    classifier: torch.nn.Module,
-    strength: float,
-    by_language: bool = False,
+    universal: Tensor, labels: Tensor, classifier: torch.nn.Module, strength: float, by_language: bool = False
 ) -> Tensor:
     """Cross-entropy of the language classifier on u behind gradient reversal (MULE, Equation 2).
 

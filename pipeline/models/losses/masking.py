@@ -57,10 +57,7 @@ class MaskingLoss(Loss[Masking]):
         on_s = reconstruction_loss(predictors["multimodal"], embedded.multimodal, step.multimodal, segments)
         assert self.settings.matching
         matching = MatchingLoss(self.settings.matching, self.settings).matching(step, embedded.multimodal)
-        return {
-            "masked_matching": masking.matching * matching,
-            "masking": masking.weight * (on_u + on_s),
-        }
+        return {"masked_matching": masking.matching * matching, "masking": masking.weight * (on_u + on_s)}
 
 
 @contextmanager
