@@ -1,6 +1,6 @@
 # Every table of the papers is a target: snakemake results/table4.csv --cores 8
 # Rules are in workflow/rules, in the order of the data flow; each is one `python -m pipeline` call. What a job reads, and
-# with which settings, is computed by pipeline/plan.
+# with which settings, is computed by pipeline/plan and pipeline/settings.
 
 from snakemake.utils import min_version
 
