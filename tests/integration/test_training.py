@@ -103,6 +103,7 @@ def test_deterministic_trainings_give_the_same_weights(
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
     first, second = (train_model(inputs, experiment, tmp_path / name) for name in ("first", "second"))
+    assert torch.are_deterministic_algorithms_enabled()
     assert same_weights(first, second)
 
 

@@ -235,6 +235,28 @@ def test_pairs_of_one_language_are_positives_if_configured(
     assert found.keys() == terms
 
 
+def test_the_softmax_of_a_batch_is_as_sharp_as_its_place_in_the_pretraining_says() -> None:
+    """Halfway to the temperature 0.01, as with scores ten times as large."""
+    data, batch = small.corpus(), small.batch_of({"training": {"batch_images": 6}})
+    torch.manual_seed(0)
+    made, features = Assignment(4, 5, 3).double(), {}
+    for language in data.languages:
+        features[language] = torch.randn(small.WORDS + 1, 4).double()
+
+    def terms(temperature: float, progress: float) -> dict[str, float]:
+        how = Exploration(top_m=3, exploration=0.0, gradient="softmax", final_temperature=temperature)
+        settings = AssignSettings.model_construct(assignment=how, triplets=Triplets())
+        found = assignment_terms(made, features, data, batch, settings, progress)
+        return {name: term.item() for name, term in found.items()}
+
+    halfway, begin = terms(0.01, 0.5), terms(0.01, 0.0)
+    assert begin == pytest.approx(terms(1.0, 0.5)) != pytest.approx(halfway)
+    with torch.no_grad():
+        for weight in made.scores.parameters():
+            weight *= 10
+    assert halfway == pytest.approx(terms(1.0, 0.5))
+
+
 def test_scoring_inputs_may_be_centred_or_standardized() -> None:
     vectors = torch.tensor([[0.0, 0.0], [1.0, 5.0], [3.0, 5.0]])
     assert scoring_inputs(vectors, "unchanged") is vectors

@@ -220,6 +220,15 @@ def test_groups_are_drawn_equally_and_no_image_twice() -> None:
     assert by_group.sum() >= 0.85 * 6 * len(drawn)  # fewer only where an image was drawn twice
 
 
+def test_each_group_is_in_an_order_of_its_own() -> None:
+    """Groups of the same size: an order that they shared would always pair the same images."""
+    groups = [np.arange(6), np.arange(6, 12)]
+    sampler = sampler_of(corpus({"en": [2] * 12}), groups, {**SETTINGS, "batch_images": 12}, 0)
+    drawn = [batch.images.reshape(2, 6) % 6 for epoch in range(5) for batch in sampler.epoch(epoch)]
+    assert len(drawn) == 5
+    assert all((first != second).any() for first, second in drawn)
+
+
 def test_images_in_no_group_form_a_further_group() -> None:
     own = {"en": {"a", "b", "c"}, "ja": {"a"}}
     groups = language_groups(["a", "b", "c", "d"], own, [["en"], ["en", "ja"]])

@@ -1,17 +1,21 @@
 """The epoch whose weights a training keeps, for given mR of each language, and when the training stops."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from small import corpus
 from torch import nn
 
+from pipeline.common.errors import InputError
 from pipeline.training import best_epoch
 from pipeline.training.adam import Adam
-from pipeline.training.best_epoch import validate
+from pipeline.training.best_epoch import recalls_on_cpu, validate
 from pipeline.training.loop import Best, Run, Validation
+from pipeline.words.corpus import Corpus, LanguageCorpus
 
 FOUND = [(10.0, 30.0), (40.0, 20.0), (35.0, 25.0), (50.0, 5.0)]  # means of 20, 30, 30 and 27.5
 
@@ -33,6 +37,23 @@ def test_the_first_of_the_epochs_with_the_best_mean_is_kept(monkeypatch: pytest.
     assert means == [20.0, 30.0, 30.0, 30.0]
     assert (best.epoch, best.recalls) == (2, {"en": 40.0, "de": 20.0})
     assert torch.equal(best.weights["weight"], torch.tensor([[1.0]]))
+
+
+@pytest.mark.parametrize(
+    ("images", "difference", "refused"),
+    [(100, 0.99, False), (100, 1.01, True), (20, 2.49, False), (20, 2.51, True)],
+)
+def test_two_devices_may_differ_by_a_point_or_by_three_ranks_of_a_small_gallery(
+    monkeypatch: pytest.MonkeyPatch, images: int, difference: float, refused: bool
+) -> None:
+    """Of 20 images one counts 100 / 6 / 20 points of mR, of 100 images less than a third of a point."""
+    model: Any = nn.Linear(1, 1)
+    image, lengths = np.arange(images), torch.ones(images, dtype=torch.long)
+    captions = {"en": LanguageCorpus(lengths[:, None], lengths, image)}
+    validation = Corpus([str(number) for number in image], torch.zeros(images, 1), captions)
+    monkeypatch.setattr(best_epoch, "mean_recalls", lambda *_: {"en": 50.0})
+    with pytest.raises(InputError, match="disagree") if refused else nullcontext():
+        recalls_on_cpu(model, validation, {"en": 50.0 + difference})
 
 
 def run_of(scores: Sequence[float], patience: int | None) -> tuple[Run[Any], list[bool]]:
