@@ -1,14 +1,16 @@
-"""Origins of the captions that a model is trained on, if a data set's own captions are translations."""
+"""The captions that a model is trained on: their origins, and a known word in each."""
 
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from run_stages import train
+import pytest
+from run_stages import block_of, train
 
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.models.saved import load_model
-from pipeline.training.data import Inputs
+from pipeline.training.data import Inputs, training_data
+from pipeline.training.settings import TrainSettings
 
 
 def test_own_captions_that_are_translations_are_recorded_as_such(
@@ -26,3 +28,21 @@ def test_own_captions_that_are_translations_are_recorded_as_such(
     saved = load_model(tmp_path / "model.pt")[1]
     assert saved.training_captions == {"en": {"human": 96}, "de": {"google": 48}}
     assert saved.training_translations == {"en-de": {"google": 48}}
+
+
+def test_a_caption_without_a_known_word_is_a_query_but_not_trained_on(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One of two English captions of a training and of a validation image; another has one known word."""
+    english, german = inputs.sentences
+    table = read_sentences(english)
+    unknown = [table.index[table["split"] == split][4] for split in ("train", "val")]
+    table.loc[unknown, "tokens"] = "quux quux"
+    table.loc[table.index[table["split"] == "train"][7], "tokens"] = "quux dog"
+    write_sentences(table, tmp_path / "en.csv")
+    given = replace(inputs, sentences=[tmp_path / "en.csv", german])
+    found = training_data(given, block_of(TrainSettings, experiment))
+    counts = {code: len(captions.image) for code, captions in found.corpus.languages.items()}
+    assert counts == {"en": 95, "de": 48}
+    assert len(found.validation.languages["en"].image) == 24
+    assert "en: 1 training captions without a known word are left out" in caplog.text
