@@ -446,10 +446,18 @@ def test_pretraining_trains_only_the_linear_layers(
     assert not same_weights(without, train_model(begun, experiment, tmp_path / "pretrained"))
 
 
-def test_pretrained_layers_of_other_languages_are_refused(
-    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+@pytest.mark.parametrize(("languages", "size"), [(["fr"], 12), (["en", "de"], 11)])
+def test_pretrained_layers_of_other_languages_or_sizes_are_refused(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, languages: list[str], size: int
 ) -> None:
-    torch.save({"fr.projection.bias": torch.zeros(12)}, tmp_path / "pretrained.pt")
+    """The model's layers have 12 rows."""
+    shapes = {"weight": (size, 8), "bias": (size,)}
+    layers = {
+        f"{code}.projection.{name}": torch.zeros(shape)
+        for code in languages
+        for name, shape in shapes.items()
+    }
+    torch.save(layers, tmp_path / "pretrained.pt")
     wrong = Inputs(inputs.sentences, [], inputs.words, inputs.features, tmp_path / "pretrained.pt")
     with pytest.raises(InputError, match="Pretrain with the same languages"):
         train_model(wrong, experiment, tmp_path)

@@ -87,6 +87,12 @@ def test_repeat_captions_draws_an_only_caption_twice() -> None:
     assert sorted(drawn.rows["fr"].tolist()) == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
+def test_an_image_with_too_few_captions_repeats_each_of_them_equally_often() -> None:
+    settings = {**SETTINGS, "repeat_captions": True, "sentences_per_image": 5}
+    drawn = next(iter(sampler_of(corpus({"fr": [2] * 4}), all_images(4), settings, 0).epoch(0)))
+    assert sorted(np.bincount(drawn.rows["fr"]).reshape(4, 2).ravel()) == [2] * 4 + [3] * 4
+
+
 BY_SENTENCE = {**SETTINGS, "epoch_unit": "sentences", "images_in_batch": "sampled_by_sentence"}
 
 

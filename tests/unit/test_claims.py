@@ -352,6 +352,21 @@ def test_m09_human_chinese_captions_are_few_next_to_translations_of_the_english_
     assert found["smallest_difference"] == pytest.approx(5 - share, abs=1e-5)
 
 
+def test_the_papers_data_are_counted_under_a_name_of_the_users(tmp_path: Path) -> None:
+    """counts.csv names the paper's data set, a line the configuration's."""
+    usual = settings("paper")
+    renamed = settings(
+        "paper",
+        datasets={**usual.datasets, "mscoco": "coco"},
+        papers_data=["coco", "multi30k"],
+        languages={**usual.languages, "coco": usual.languages["mscoco"]},
+        human={**usual.human, "coco": usual.human["mscoco"]},
+    )
+    found = judge(tmp_path, renamed, [], counts=counts(tmp_path)).loc["M07"]
+    assert (found["verdict"], found["as_claimed"]) == ("holds", 10)
+    assert set(comparison(tmp_path).query("id == 'M07'")["dataset"]) == {"coco", "multi30k"}
+
+
 def test_counts_are_judged_only_at_scale_paper_and_if_they_were_made(tmp_path: Path) -> None:
     for name in ("M07", "M08", "M09"):
         here = judge(tmp_path, settings(), [], counts=counts(tmp_path)).loc[name]

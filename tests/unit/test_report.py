@@ -21,7 +21,7 @@ from pipeline.common.errors import InputError
 from pipeline.report import charts, tables
 from pipeline.report.figures import SIDE, TestSentences, _images, _query, thumbnails
 from pipeline.report.pages import difference, main_of, write_page
-from pipeline.report.report import _in_order, natural, write_report
+from pipeline.report.report import _curves, _in_order, natural, write_report
 from pipeline.report.tables import _label, of_comparison
 from pipeline.tables.claims import judge_claims
 from pipeline.tables.tabulate import tabulate
@@ -165,6 +165,29 @@ def test_a_table_without_translations_has_no_footnote(tmp_path: Path) -> None:
     text = plain(of_table(report(tmp_path), "mine"))
     assert "†" not in text
     assert "Translations" not in text
+
+
+def test_numbers_that_are_printed_alike_are_best_together(tmp_path: Path) -> None:
+    """55.04 and 54.96 are both printed as 55.0."""
+    test: dict[Key, dict[str, float]] = {
+        ("multi30k", "parallel-embn", "original", 0): {"de": 55.04, "fr": 30.0},
+        ("multi30k", "mule-full", "original", 0): {"de": 54.96, "fr": 40.0},
+    }
+    assert of_table(report(tmp_path, test), "mine").count("<b>55.0</b>") == 2
+
+
+def test_panels_of_a_data_set_have_the_same_vertical_axis(tmp_path: Path) -> None:
+    """At most 20 and 45 percent, whose own axes would end at 20 and 50."""
+    paths = []
+    for name, highest in (("embn", 20), ("mule-full", 45)):
+        path = tmp_path / "multi30k" / "experiments" / name / "seed0" / "curves.csv"
+        path.parent.mkdir(parents=True)
+        pd.DataFrame({"epoch": [1, 2], "val_mR_de": [10, highest], "val_mR_fr": [5, 9]}).to_csv(path)
+        paths.append(path)
+    loaded = configuration.load({"scale": "demo"}, ROOT / "config")
+    (of_dataset,) = _curves(paths, configuration.report_settings(loaded, ROOT / "config"))
+    levels = [re.findall(r'text-anchor="end">(\d+)<', panel["svg"]) for panel in of_dataset["panels"]]
+    assert levels[0] == levels[1] == ["0", "20", "40"]
 
 
 def test_the_report_and_the_table_round_alike(tmp_path: Path) -> None:

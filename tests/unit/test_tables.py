@@ -298,6 +298,23 @@ def test_the_candidates_and_the_chance_level_are_next_to_each_number(tmp_path: P
     assert comparison["metric"].tolist() == [*METRICS, *METRICS]
 
 
+def test_an_average_names_the_most_candidates_of_its_languages_and_their_mean_chance(tmp_path: Path) -> None:
+    """Czech has half the images, more sentences and a chance of 5 percent; that of the other three is 1."""
+    of = settings("smalr/table2-row12")
+    test: dict[Key, dict[str, float]] = {}
+    for cell in cells(of):
+        test.setdefault((cell.dataset, cell.experiment, cell.queries, 0), {})[cell.language] = 50.0
+    (path,) = write_evaluations(tmp_path, test)
+    content = json.loads(path.read_text())
+    content["test"]["cs"] |= {"images": 10, "sentences": 50, "chance": dict.fromkeys(METRICS, 5.0)}
+    path.write_text(json.dumps(content))
+    _, comparison = make_table(tmp_path, of, [path])
+    lines = comparison[comparison["metric"] == METRICS[0]].set_index("language")
+    found = lines[["images", "sentences", "chance"]]
+    assert found.loc["cs"].tolist() == [10, 50, 5]
+    assert found.loc["HA"].tolist() == [20, 50, (1 + 1 + 1 + 5) / 4]
+
+
 @pytest.mark.parametrize(("images", "sentences"), [(30, 2), (20, 3)])
 def test_a_table_never_mixes_numbers_among_different_candidates(
     tmp_path: Path, images: int, sentences: int
