@@ -377,6 +377,17 @@ def test_counts_are_judged_only_at_scale_paper_and_if_they_were_made(tmp_path: P
         assert "counted if `report` names table1" in without["reason"]
 
 
+@pytest.mark.parametrize(
+    ("scale", "verdict"), [("demo", "not testable at this scale"), ("paper", "not testable")]
+)
+def test_what_only_scale_paper_could_count_is_not_testable_there_either(
+    tmp_path: Path, scale: str, verdict: str
+) -> None:
+    claims = claim_file(tmp_path, paper_scale_only="a count of the published data")
+    found = judge(tmp_path, settings(scale), [], claims).loc["X"]
+    assert (found["verdict"], found["reason"]) == (verdict, "a count of the published data")
+
+
 def test_a_data_set_that_this_scale_lacks_is_left_out(tmp_path: Path) -> None:
     of, paths = settings(datasets={"multi30k": "multi30k"}), three_models(tmp_path)
     chinese = {"greater": "mule-full", "than": "parallel-embn", "in": {"mscoco": ["zh"]}}
@@ -493,6 +504,17 @@ def test_a_verdict_names_unequal_steps_and_groups(tmp_path: Path) -> None:
     judgement(tmp_path, paths, gains)
     assert comparison(tmp_path)["unequal_steps"].tolist() == ["5, 9 against 5"]
     assert comparison(tmp_path)["unequal_groups"].tolist() == ["3, 1 against 3"]
+
+
+def test_only_the_best_of_several_is_compared_and_has_unequal_steps(tmp_path: Path) -> None:
+    """mule-full 40, parallel-embn 30 with as many steps; embn 20 with more."""
+    models = of_models({"mule-full": {"fr": 40}, "parallel-embn": {"fr": 30}, "embn-fr": {"fr": 20}})
+    sampled = {key: (9, 1) for key in models if key[1] == "embn-fr"}
+    paths = write_evaluations(tmp_path, models, sampled=sampled)
+    both = {**FRENCH, "than": ["embn", "parallel-embn"], "best_of_than": True}
+    assert "compare" not in judgement(tmp_path, paths, both)["reason"]
+    assert comparison(tmp_path)["than"].tolist() == ["parallel-embn"]
+    assert comparison(tmp_path)["unequal_steps"].isna().all()
 
 
 # Batches in an epoch at scale paper: sentences of the language with the most, in batches of 450.

@@ -77,6 +77,14 @@ def test_captions_of_three_languages_by_image(sources: Path) -> None:
     assert images(sources) == (list(IMAGES), {NINE, "COCO_train2014_000000000025"})
 
 
+def test_captions_of_images_outside_the_split_are_no_mistake(sources: Path) -> None:
+    """An `images.list` leaves images out. In Chinese the image has two captions and five translations."""
+    coco_cn, split = sources / published.COCO_CN, {NINE: "test"}
+    for language, count in (("en", 5), ("ja", 5), ("zh", 2 + 5)):
+        table = caption_table(mscoco_captions(sources, coco_cn, language, split))
+        assert (set(table["image"]), set(table["split"]), len(table)) == ({NINE}, {"test"}, count)
+
+
 def test_translations_are_not_independent_captions(sources: Path) -> None:
     table = read(sources)
     chinese = original_captions(table[table["language"] == "zh"], "human")
