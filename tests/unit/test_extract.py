@@ -20,8 +20,8 @@ from torchvision import transforms
 from pipeline.common.errors import InputError
 from pipeline.common.files import write_digest
 from pipeline.images.backbone import Backbone, load_backbone
-from pipeline.images.extract import attributes_of, extract
-from pipeline.images.lists import Shard, identity
+from pipeline.images.extract import attributes_of, extract, extract_features
+from pipeline.images.lists import COLUMNS, Shard, identity, write_table
 from pipeline.images.merge import merge
 from pipeline.images.settings import ExtractionSettings, expected_attributes
 from pipeline.images.store import failed_images, read_features
@@ -215,6 +215,27 @@ def test_failures_within_the_allowed_share_are_recorded_and_the_others_are_extra
         read_features(output, ["photo1"], {})
 
 
+def test_a_job_extracts_with_its_own_code_earlier_store_and_allowed_failures(
+    extraction: Extraction, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An estimate is logged after three batches of two images; the second run has only the broken image."""
+    caplog.set_level(logging.INFO)
+    write_table(tmp_path / "images.csv", COLUMNS, extraction.paths().items())
+    extraction.paths()["photo1"].write_text("no image")
+    files = tmp_path / "images.csv", extraction.settings
+    more: dict[str, Any] = {"batch_size": 2, "code": "a", "max_failed_fraction": 0.2}
+    extract_features(*files, tmp_path / "first.h5", extraction.failed, **more)
+    with h5py.File(tmp_path / "first.h5") as file:
+        assert file.attrs["code"] == "a"
+    assert failed_images(tmp_path / "first.h5") == {"photo1"}
+    (estimate,) = [record for record in caplog.records if record.message.startswith("about ")]
+    assert estimate.levelno == logging.INFO  # no GPU was requested
+    caplog.clear()
+    reused = {"reuse_from": tmp_path / "first.h5"}
+    extract_features(*files, tmp_path / "second.h5", extraction.failed, **more, **reused)
+    assert "time: " in caplog.text and "about " not in caplog.text
+
+
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_neither_the_batch_nor_the_device_changes_the_features(device: str, extraction: Extraction) -> None:
     if device == "cuda" and not torch.cuda.is_available():
@@ -311,7 +332,13 @@ def test_shards_merge_into_the_undivided_store(extraction: Extraction, tmp_path:
     assert_refused(shards[1:], IMAGES, 1, "photo0: in no shard")
     assert_refused([*shards, shards[0]], IMAGES, 1, "photo0: in 2 shards")
     assert_refused(shards, IMAGES[:-1], 1, "photo6: not in the list of images")
+    with h5py.File(shards[1], "r+") as file:  # as if the row of photo3 had been lost
+        kept = file["features"][1]
+        file["features"][1] = np.nan
+    write_digest(shards[1])
+    assert_refused(shards, IMAGES, 1, "damaged rows. Extract the shards again")
     with h5py.File(shards[1], "r+") as file:
+        file["features"][1] = kept
         file.attrs["crops"] = 10
     write_digest(shards[1])
     assert_refused(shards, IMAGES, 1, "crops: 10, now 2")
