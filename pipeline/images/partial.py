@@ -179,7 +179,7 @@ def copy_rows(source: PartialStore, target: PartialStore) -> None:
     ids = store_images(source.file)
     old, new = source.file["file"][...], target.file["file"][...]
     for rows, features in source.blocks():
-        in_place = np.array([ids[row] in place for row in rows])
+        in_place = np.array([ids[row] in place for row in rows], dtype=bool)  # also of no sound row
         places = [place[ids[row]] for row in rows[in_place]]
         new[places] = old[rows[in_place]]
         target.file["file"][...] = new
