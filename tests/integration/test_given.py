@@ -65,6 +65,7 @@ PAPER: dict[str, Any] = {
 }
 TEN = "work/paper/mscoco/experiments/mule-ten-dictionary-5/seed4"
 MUSE = "work/paper/multi30k/experiments/muse-full/seed4"
+EQUAL_STEPS = "work/paper/multi30k/experiments/embn-equal-steps-fr/seed4"
 LESSONS = [
     "multi-comparable-c2c",
     "bi-comparable-c2c-as-code",
@@ -92,6 +93,7 @@ def paper(project_with_answers: Project) -> dict[str, Options]:
         project_with_answers,
         f"{TEN}/test-original.json",
         f"{MUSE}/test-original.json",
+        f"{EQUAL_STEPS}/model.pt",
         *lessons,
         "results/table1.csv",
         "results/lessons/table1.csv",
@@ -105,6 +107,16 @@ def test_a_split_is_sampled_as_configured(paper: dict[str, Options]) -> None:
     assert settings(drawn) == {"source": "mscoco", "sample_size": 12, "split_seed": 7}
     assert drawn["requested"] == ["on-request/coco-cn"] and "image-list" not in drawn
     assert settings(paper["work/paper/multi30k/split.csv"]) == {"source": "multi30k", "split": "multi30k"}
+
+
+def test_captions_are_read_with_the_files_on_request_and_of_the_splits_images(
+    paper: dict[str, Options],
+) -> None:
+    for code in MSCOCO:
+        read = paper[f"work/paper/mscoco/captions/{code}.csv"]
+        assert read["language"] == [code]
+        assert read["split"] == ["work/paper/mscoco/split.csv"]
+        assert read.get("requested") == (["on-request/coco-cn"] if code == "zh" else None)
 
 
 def test_listed_images_replace_sampling_and_custom_captions_have_a_seed(
@@ -169,6 +181,9 @@ def test_words_are_reduced_with_their_own_dictionary_to_english(paper: dict[str,
         reduced = paper[f"{folder}/dictionary-5/{code}.h5"]
         assert reduced["words"] == [f"{folder}/{code}.h5"]
         assert reduced["english"] == [f"{folder}/en.h5"]
+        whole = paper[f"{folder}/{code}.h5"]  # words are counted in the captions that it was built from
+        for name in ("language", "captions", "sentences", "caption-origin", "translations"):
+            assert reduced[name] == whole[name]
         assert reduced["dictionaries"] == [f"{FACEBOOK}/arrival/dictionaries/en-{code}.txt"]
 
 
@@ -189,6 +204,14 @@ def test_a_model_reads_its_vocabularies_sentences_features_and_seed(paper: dict[
     assert evaluated["translated-queries"] == []
     aligned = each("work/paper/multi30k/words/human/muse/*.h5", MULTI30K)
     assert paper[f"{MUSE}/test-original.json"]["words"] == aligned
+
+
+def test_a_model_is_trained_with_the_steps_of_another_where_it_is_configured(
+    paper: dict[str, Options],
+) -> None:
+    (steps,) = paper[f"{EQUAL_STEPS}/model.pt"]["steps"]
+    assert settings(paper[steps])["experiment"] == "parallel-embn"
+    assert paper[f"{TEN}/model.pt"]["steps"] == []
 
 
 def test_a_dictionary_translates_the_captions_of_its_pair(paper: dict[str, Options]) -> None:
@@ -315,6 +338,7 @@ def flickr8k(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Options]:
         f"{CHINESE}/experiments/embn-en/seed3/test-translated.json",
         f"{CHINESE}/experiments/muse-embn/seed3/test-original.json",
         f"{CHINESE}/translation-quality/ja-en.csv",
+        *each(f"{CHINESE}/augmented/en-*.csv", ["ja", "zh"]),
         f"{CHINESE}/experiments/parts/seed3/test-original.json",
         f"{CHINESE}/experiments/mule-full/seed3/index",
         "results/smalr/parameters.csv",
@@ -354,6 +378,8 @@ def test_captions_that_were_translated_keep_their_origin(flickr8k: dict[str, Opt
     assert (japanese["caption-origin"], chinese["caption-origin"]) == (["google"], ["human"])
     for source, target, origin in (("ja", "en", "google"), ("zh", "en", "human"), ("en", "ja", "human")):
         assert flickr8k[f"{CHINESE}/translations/{source}-{target}.csv"]["source-origin"] == [origin]
+        added = flickr8k.get(f"{CHINESE}/augmented/{source}-{target}.csv", {})
+        assert added.get("caption-origin") == (["google"] if target == "ja" else None)
     for code, origin in (("de", "human"), ("zh", "google"), ("ja", "google"), ("ru", "dictionary")):
         assert flickr8k[f"work/flickr8k/multi30k/words/augmented/{code}.h5"]["caption-origin"] == [origin]
 

@@ -1,4 +1,5 @@
 import dataclasses
+import errno
 import logging
 import os
 import re
@@ -23,6 +24,7 @@ from pipeline.images.backbone import Backbone, load_backbone
 from pipeline.images.extract import attributes_of, extract, extract_features
 from pipeline.images.lists import COLUMNS, Shard, identity, write_table
 from pipeline.images.merge import merge
+from pipeline.images.partial import PartialStore
 from pipeline.images.settings import ExtractionSettings, expected_attributes
 from pipeline.images.store import failed_images, read_features
 
@@ -244,6 +246,26 @@ def test_neither_the_batch_nor_the_device_changes_the_features(device: str, extr
     for batch in (1, 3, 7):
         output = extraction.run(f"{batch}.h5", backbone=extraction.load(batch, device))
         assert_close(read_features(output, IMAGES, {}), expected)
+
+
+@pytest.mark.parametrize("row", [0, 6])
+def test_a_write_that_fails_ends_the_extraction(
+    extraction: Extraction, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: int
+) -> None:
+    """Also the last one: its images would otherwise be taken for images that do not decode."""
+    write = PartialStore.write
+
+    def failing(store: PartialStore, rows: Sequence[int], features: np.ndarray) -> None:
+        if row in rows:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(store, rows, features)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PartialStore, "write", failing)
+        with pytest.raises(OSError, match="No space left"):
+            extraction.run()
+    assert not (tmp_path / "out.h5").exists()
+    assert failed_images(extraction.run()) == set()
 
 
 def test_a_longer_list_of_images_keeps_what_is_done(

@@ -16,7 +16,7 @@ import pytest
 
 from pipeline.common.errors import InputError
 from pipeline.images import partial
-from pipeline.images.partial import BLOCK, PartialStore, open_partial
+from pipeline.images.partial import BLOCK, PartialStore, attribute_differences, open_partial
 from pipeline.images.store import DONE, PENDING
 
 IMAGES = [f"photo{number}" for number in range(40)]
@@ -54,6 +54,13 @@ def test_writing_changes_only_numbers_and_never_the_files_structure(tmp_path: Pa
     allowed = {chunks[row].byte_offset + i for row in (0, 3, 4, 39) for i in range(chunks[row].size)}
     allowed |= set(range(mask, mask + 40))
     assert changed and changed <= allowed
+
+
+def test_attributes_of_either_store_differ_if_the_other_lacks_them() -> None:
+    assert attribute_differences(ATTRIBUTES, ATTRIBUTES) == []
+    fewer = {key: value for key, value in ATTRIBUTES.items() if key != "crops"}
+    assert attribute_differences(ATTRIBUTES, fewer) == ["crops: 10, now None"]
+    assert attribute_differences(fewer, ATTRIBUTES) == ["crops: None, now 10"]
 
 
 WRITER = """

@@ -1,8 +1,10 @@
 """Pages show the numbers in results/published, and runs are copied with a record of what made them."""
 
 import json
+import os
 import re
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
@@ -189,6 +191,11 @@ def finished_run(tmp_path: Path) -> Path:
     (logs / "mule-full-0-train.log").write_text("12:00:01 trains on the CPU, PyTorch 2.15.0\nsteps 1/1\n")
     (folder / "results" / "demo" / "comparison").mkdir(parents=True)
     (folder / "results" / "demo" / "table2.csv").write_text("method\nEmbN\n")
+    for name in ("lessons/table4", "smalr/figure3", "compare/multi30k/a-vs-b"):
+        path = folder / "results" / "demo" / f"{name}.csv"
+        path.parent.mkdir(parents=True)
+        path.write_text("measured\n1\n")
+        os.utime(path, (86_400 * 365,) * 2)  # made on 1 January 1971, before the others
     (folder / "results" / "demo" / "comparison" / "table2.csv").write_text(COMPARISON)
     (folder / "results" / "demo" / "figure3.html").write_text("a caption")
     (folder / ".gitignore").write_text("work\nresults\n")
@@ -205,10 +212,15 @@ def test_a_run_is_copied_with_its_commit_and_times(
     published.copy_run("small", "demo", "snakemake results/table2.csv", finished_run)
     folder = tmp_path / published.FOLDER / "small"
     copied = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    assert copied == {"table2.csv", "comparison/table2.csv", "jobs.csv", "run.json"}
+    assert copied == {
+        "table2.csv", "comparison/table2.csv", "lessons/table4.csv", "smalr/figure3.csv",
+        "compare/multi30k/a-vs-b.csv", "jobs.csv", "run.json",
+    }  # fmt: skip
     run = json.loads((folder / "run.json").read_text())
     assert run["command"] == "snakemake results/table2.csv"
     assert re.fullmatch("[0-9a-f]{7,}", run["commit"])
+    written = (finished_run / "results" / "demo" / "table2.csv").stat().st_mtime
+    assert run["date"] == f"{datetime.fromtimestamp(written, UTC):%Y-%m-%d}"
     assert run["seeds"] == [0]
     assert run["trained_on"] == {"the CPU, PyTorch 2.15.0": 1}
     assert run["hours_of_cpu"] == round(99 / 3600, 2)
