@@ -1,4 +1,4 @@
-"""Every job that may be submitted to a cluster's queue declares its resources."""
+"""What the rules declare: resources of jobs that a cluster's queue may get, code and inputs of every job."""
 
 import re
 from pathlib import Path
@@ -46,6 +46,36 @@ def test_every_submitted_job_declares_memory_time_disk_and_gpu() -> None:
 def test_a_job_that_may_run_out_of_memory_gets_more_when_tried_again() -> None:
     memory = functions()["needs"](mem_mb=1000, runtime=10)["mem_mb"]
     assert [memory(None, attempt=attempt) for attempt in (1, 2)] == [1000, 2000]
+
+
+def test_a_job_gets_the_time_the_disk_and_the_gpu_that_its_rule_names() -> None:
+    needs = functions()["needs"](mem_mb=1000, runtime=10, disk_mb=7, gpu=1)
+    assert (needs["runtime"], needs["disk_mb"], needs["gpu"]) == (10, 7, 1)
+
+
+def test_long_jobs_get_more_time_when_tried_again() -> None:
+    """All that train or embed on a GPU; translations begin with as much time as they may need."""
+    asking = {name: text for name, text in queue_of_rules().items() if "gpu=SETTINGS.gpu" in text}
+    assert {"train", "train_lessons", "assign", "pretrain_bert", "extract_features"} <= set(asking)
+    assert not [name for name, text in asking.items() if "runtime=growing(" not in text]
+
+
+def test_the_code_of_a_job_is_of_the_stage_that_its_command_names() -> None:
+    """With the code of another stage an edit would run nothing again."""
+    named = {
+        name: (code[1], command[1])
+        for name, text in rules().items()
+        if (code := re.search(r'code=.*?(?:digest\((?:SEARCH_STAGES\[)?|stage=)"([^"]+)"', text))
+        and (command := re.search(r"python -m (?:pipeline|search) (\S+)", text))
+    }
+    assert len(named) > 40
+    assert not {name: both for name, both in named.items() if both[0] != both[1]}
+
+
+def test_a_job_that_reads_evaluations_reads_their_ranks_too() -> None:
+    reading = {name: text for name, text in rules().items() if re.search("^ +evaluations=", text, re.M)}
+    assert {"tabulate", "measure_scaling"} <= set(reading)
+    assert not [name for name, text in reading.items() if not re.search("^ +ranks=", text, re.M)]
 
 
 def test_a_job_with_a_gpu_gets_the_option() -> None:
