@@ -157,6 +157,7 @@ def test_each_language_has_its_own_published_vectors(paper: dict[str, Options]) 
         words = paper[f"work/paper/multi30k/words/human/muse/{code}.h5"]
         assert words["vectors-file"] == [f"{FACEBOOK}/arrival/vectors/wiki.multi.{code}.vec"]
         assert words["sentences"] == [f"work/paper/multi30k/tokens/{code}.csv"]
+        assert (words["caption-origin"], words["translations"]) == (["human"], [])
 
 
 def test_a_vocabulary_is_built_from_its_languages_captions_and_translations(

@@ -131,6 +131,8 @@ def test_a_token_must_be_long_and_plain(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text(f" {TOKEN}\n")
     assert read_token(path) == TOKEN
+    path.write_text("x" * 20)
+    assert read_token(path) == "x" * 20
     for text in ("", "short", "x" * 19, "x" * 20 + " y", "ü" * 30, "a" * 30 + "/"):
         path.write_text(text)
         with pytest.raises(InputError, match="expected a token of at least 20 letters, digits"):

@@ -15,6 +15,7 @@ from pipeline.plan import (
     lessons,
     pages,
     search,
+    sources,
     tables,
     targets,
     training,
@@ -134,6 +135,31 @@ def test_features_are_those_of_the_experiments_feature_set() -> None:
     assert images.imported_sets(two) == "(?!)"
     with pytest.raises(InputError, match="multi-comparable-c2c cannot be trained"):
         training.features(plan(images={"sets": {"resnet50": None}}), "multi30k", "multi-comparable-c2c")
+
+
+def test_a_users_dictionary_replaces_the_demos(tmp_path: Path) -> None:
+    (tmp_path / "en-de.txt").write_text("dog Hund\n")
+    mine = plan(translation={"dictionaries": str(tmp_path)})
+    for pair in (("en", "de"), ("de", "en")):
+        assert translation.dictionary(mine, "multi30k", *pair) == str(tmp_path / "en-de.txt")
+
+
+def test_vocabularies_are_compared_in_the_languages_of_the_data() -> None:
+    """Lessons' Table 1 compares four; here two have captions."""
+    fewer = plan(datasets={"multi30k": {"languages": ["en", "de"]}})
+    files = [f"{code}=work/demo/multi30k/tokens/{code}.csv" for code in ("en", "de")]
+    assert tables.overlap_arguments(fewer, "translation") == files
+
+
+def test_the_public_files_are_those_that_some_stage_reads(paper: Plan) -> None:
+    """Texts of Multi30K's parts are; photographs only where features are extracted from them."""
+    public = sources.public_files(paper)
+    assert any("/task2/tok/train" in path for path in public)
+    images = {"features": "mine/{dataset}.h5"}
+    sets = {name: {**images, "dimension": 4096} for name in paper.settings.images.feature_sets() if name}
+    imported = plan(scale="paper", images={**images, "sets": sets})
+    found = [sum("/zips/" in path for path in of) for of in (public, sources.public_files(imported))]
+    assert found == [2, 0]
 
 
 def test_queries_between_other_languages_are_translated_via_english(demo: Plan) -> None:

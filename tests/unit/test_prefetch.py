@@ -44,8 +44,8 @@ def test_marian_models_of_each_pair_once() -> None:
         "default": {"provider": "marian", "model": model},
         "pairs": {"en-ja": {"provider": "marian", "model": "a/b", "revision": "v1"}},
     }
-    found = models(["en-de", "de-en", "en-ja"], scale="demo", translation=translation)
-    opus = [MarianModel(name=f"Helsinki-NLP/opus-mt-{pair}") for pair in ("de-en", "en-de")]
+    found = models(["en-de", "fr-en", "en-ja"], scale="demo", translation=translation)
+    opus = [MarianModel(name=f"Helsinki-NLP/opus-mt-{pair}") for pair in ("en-de", "fr-en")]
     assert found.marian == [*opus, MarianModel(name="a/b", revision="v1")]
 
 

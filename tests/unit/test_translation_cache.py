@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
 from pipeline.translation.cache import COLUMNS, Cache, Model
-from pipeline.translation.cached_translator import CachedTranslator, StoreAnswers
+from pipeline.translation.cached_translator import CachedTranslator, EngineStopped, StoreAnswers
 from pipeline.translation.exchange import export_translations, import_translations
 from pipeline.translation.translation_status import STATUSES, translation_status
 
@@ -160,6 +160,21 @@ def test_translations_do_not_depend_on_the_order_of_answers(tmp_path: Path) -> N
     assert translator.translate(["ab", "cd", "", "ab"]) == ["ba", "dc", "", "ba"]
     assert translator.translate(["ef", "cd"]) == ["fe", "dc"]
     assert engine.asked == ["ab", "cd", "ef"]
+
+
+class Stopping(Backwards):
+    """An engine that answers one text and stops."""
+
+    def translate(self, texts: Sequence[str], keep: StoreAnswers) -> None:
+        super().translate(texts[:1], keep)
+        raise EngineStopped("The quota is used up.")
+
+
+def test_an_engine_that_stops_counts_the_answers_that_the_cache_had(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache.sqlite")
+    CachedTranslator(Backwards(), cache).translate(["ab", "cd"])
+    with pytest.raises(InputError, match="3 of 5 captions are translated and kept in .*, 2 remain"):
+        CachedTranslator(Stopping(), cache).translate(["ab", "cd", "ef", "gh", "ij"])
 
 
 def test_an_exported_file_gives_the_same_answers_elsewhere(cache: Cache, tmp_path: Path) -> None:

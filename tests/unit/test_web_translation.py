@@ -391,3 +391,9 @@ def test_a_wrong_number_of_lines_is_never_accepted(captions: list[str], data: st
     lines = [" ".join(text.split()) for text in captions]
     count = data.draw(st.integers(0, 60).filter(lambda count: count != len(lines)))
     assert split_answer("\n".join(["Ein Satz."] * count), lines, "de") is None
+
+
+def test_lines_with_the_same_letters_may_have_the_same_translation() -> None:
+    """Of other lines it would be the answer to one of them, repeated."""
+    assert split_answer("Ein Hund.\nEin Hund.", ["A dog.", "a dog"], "de") == ["Ein Hund."] * 2
+    assert split_answer("Ein Hund.\nEin Hund.", ["A dog.", "A cat."], "de") is None
