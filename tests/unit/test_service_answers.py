@@ -158,3 +158,12 @@ def test_answers_are_found_and_removed_by_one_command(
     assert f"mymemory en-de: 'A dog.' -> {NOTICE!r}" in told and "'A cat.'" not in told
     assert "2 answers found" in told and "2 answers removed" in told
     assert Cache(path).answers(model, ["A cat.", "A dog."]) == {"A cat.": "Eine Katze."}
+
+
+def test_a_service_is_asked_with_the_codes_that_a_user_gives(service: Answering, tmp_path: Path) -> None:
+    service.body = {"translatedText": "Ein Hund."}
+    settings = TranslatorSettings(url=service.url, codes={"de": "de-AT"})
+    translator = machine_translator("libre", "en", "de", settings, tmp_path / "c.sqlite", FAST)
+    assert translator.translate(["A dog."]) == ["Ein Hund."]
+    asked = parse_qs(urlsplit(service.path).query)
+    assert (asked["source"], asked["target"]) == (["en"], ["de-AT"])
