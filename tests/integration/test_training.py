@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,7 +31,7 @@ from pipeline.tables.statistics import percentages
 from pipeline.training import best_epoch, loop
 from pipeline.training.checkpoint import save_checkpoint
 from pipeline.training.data import Inputs
-from pipeline.words.vocabulary import Vocabulary, write_vocabulary
+from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 
 pytestmark = pytest.mark.integration
 
@@ -475,6 +476,19 @@ def test_evaluation_refuses_an_epoch_selected_by_other_recalls(
     with pytest.raises(InputError, match="chosen by another definition of recall"):
         evaluate_model(inputs, model, tmp_path)
     assert not (tmp_path / "test.json").exists()
+
+
+def test_evaluation_refuses_the_same_words_in_another_order(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+) -> None:
+    experiment["training"]["epochs"] = 1
+    model = train_model(inputs, experiment, tmp_path)
+    english, german = inputs.words
+    whole = read_vocabulary(german)
+    words = [whole.words[0], *reversed(whole.words[1:])]
+    write_vocabulary(Vocabulary("de", words, whole.vectors), {}, tmp_path / "other.h5")
+    with pytest.raises(InputError, match="'de': the --words file is not the one the model was trained with"):
+        evaluate_model(replace(inputs, words=[english, tmp_path / "other.h5"]), model, tmp_path)
 
 
 def test_features_of_another_backbone_are_refused(

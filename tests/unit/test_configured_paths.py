@@ -135,6 +135,7 @@ def test_a_scale_itself_needs_no_data(scale: str) -> None:
                 "default": {"provider": "marian", "model": "Helsinki-NLP/opus-mt-{source}-{target}"}
             }
         },
+        {"translation": {"default": {"provider": "marian", "model": "./opus-{source}-{target}"}}},
         {"translation": {"cache": "elsewhere/translations.sqlite"}},
         {"datasets": {"multi30k": {"split": "flickr8k", "images": "flickr8k"}}},
         {"sources": {"flickr30k": "on-request/flickr30k"}},

@@ -113,6 +113,12 @@ def test_experiments_whose_steps_cannot_be_taken_are_refused(changes: dict[str, 
     assert message in str(error.value)
 
 
+def test_steps_are_not_taken_from_an_experiment_that_takes_them_itself() -> None:
+    first = {"branches": "shared", "captions": "human", "steps_of": "parallel-embn"}
+    with pytest.raises(InputError, match=r"second\.steps_of: found 'first', expected an experiment"):
+        load(experiments={"first": first, "second": {**first, "steps_of": "first"}})
+
+
 def test_a_damaged_number_of_steps_is_named(tmp_path: Path) -> None:
     (tmp_path / "steps.json").write_text("[]")
     with pytest.raises(InputError, match=r"steps\.json: not a number of steps"):

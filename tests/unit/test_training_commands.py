@@ -56,6 +56,13 @@ def test_pretraining_reads_translations_too(monkeypatch: pytest.MonkeyPatch) -> 
     }  # fmt: skip
 
 
+def test_an_option_that_is_repeated_adds_its_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = configuration.pretraining_settings(*NAMED)
+    words = "--settings", settings.as_json(), *DATA, "--output", "layers.pt"
+    found = arguments_of(monkeypatch, pretrain, "pretrain", *words, "--sentences", "fr.csv", "cs.csv")
+    assert found["sentences"] == paths([*SENTENCES, "fr.csv", "cs.csv"])
+
+
 def test_an_assignment_reads_translations_too(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = configuration.assignment_settings(*NAMED)
     words = "--settings", settings.as_json(), *DATA, "--output", "entries.pt", "--table", "table.csv"

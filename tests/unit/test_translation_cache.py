@@ -173,7 +173,7 @@ class Stopping(Backwards):
 def test_an_engine_that_stops_counts_the_answers_that_the_cache_had(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache.sqlite")
     CachedTranslator(Backwards(), cache).translate(["ab", "cd"])
-    with pytest.raises(InputError, match="3 of 5 captions are translated and kept in .*, 2 remain"):
+    with pytest.raises(InputError, match=r"3 of 5 captions are translated and kept in .*, 2 remain"):
         CachedTranslator(Stopping(), cache).translate(["ab", "cd", "ef", "gh", "ij"])
 
 
