@@ -253,7 +253,7 @@ def test_the_softmax_of_a_batch_is_as_sharp_as_its_place_in_the_pretraining_says
     assert begin == pytest.approx(terms(1.0, 0.5)) != pytest.approx(halfway)
     with torch.no_grad():
         for weight in made.scores.parameters():
-            weight *= 10
+            weight.mul_(10)
     assert halfway == pytest.approx(terms(1.0, 0.5))
 
 

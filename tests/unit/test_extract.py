@@ -233,8 +233,9 @@ def test_a_job_extracts_with_its_own_code_earlier_store_and_allowed_failures(
     (estimate,) = [record for record in caplog.records if record.message.startswith("about ")]
     assert estimate.levelno == logging.INFO  # no GPU was requested
     caplog.clear()
-    reused = {"reuse_from": tmp_path / "first.h5"}
-    extract_features(*files, tmp_path / "second.h5", extraction.failed, **more, **reused)
+    extract_features(
+        *files, tmp_path / "second.h5", extraction.failed, **more, reuse_from=tmp_path / "first.h5"
+    )
     assert "time: " in caplog.text and "about " not in caplog.text
 
 
