@@ -72,12 +72,6 @@ def test_the_code_of_a_job_is_of_the_stage_that_its_command_names() -> None:
     assert not {name: both for name, both in named.items() if both[0] != both[1]}
 
 
-def test_a_job_that_reads_evaluations_reads_their_ranks_too() -> None:
-    reading = {name: text for name, text in rules().items() if re.search("^ +evaluations=", text, re.M)}
-    assert {"tabulate", "measure_scaling"} <= set(reading)
-    assert not [name for name, text in reading.items() if not re.search("^ +ranks=", text, re.M)]
-
-
 def test_a_job_with_a_gpu_gets_the_option() -> None:
     asking = {name: text for name, text in queue_of_rules().items() if re.search(r"\bgpu=", text)}
     assert "train" in asking
