@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 from torch.optim.adam import adam
 
+BETAS, EPSILON = (0.9, 0.999), 1e-8  # PyTorch's and TensorFlow's defaults
+
 Moments = tuple[Tensor, Tensor, Tensor]  # running means of a gradient and of its square; steps taken
 
 
@@ -17,13 +19,11 @@ class SavedState(TypedDict):
     moments: dict[int, Moments]
 
 
-BETAS, EPSILON = (0.9, 0.999), 1e-8  # PyTorch's and TensorFlow's defaults
-
-
 class Adam:
     """Adam (Kingma and Ba 2015), equal bit by bit to a fused `torch.optim.Adam`.
 
-    Its class imports PyTorch's compiler, which takes as long as PyTorch itself; its function does not.
+    PyTorch's class imports its compiler, which takes as long as importing PyTorch. The function that its
+    class calls, which this class calls too, does not.
 
     weights: what is trained. learning_rate: of the next step. max_grad_norm: the largest total norm of a
     gradient, which is scaled down to it; None: any.

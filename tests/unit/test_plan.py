@@ -14,6 +14,7 @@ from pipeline.plan import (
     images,
     lessons,
     pages,
+    scaling,
     search,
     sources,
     tables,
@@ -42,6 +43,16 @@ def demo() -> Plan:
 @pytest.fixture(scope="module")
 def paper() -> Plan:
     return plan(scale="paper")
+
+
+def test_a_job_that_reads_evaluations_reads_their_ranks_too(demo: Plan) -> None:
+    compared = tables.compared_evaluations(demo, "mscoco", "mule-full", "parallel-embn")
+    both = {"evaluations": compared["first"] + compared["second"], "ranks": compared["ranks"]}
+    table, claims = tables.table_evaluations(demo, "table4"), pages.claim_evaluations(demo)
+    for files in (table, claims, both, scaling.figure_files(demo, "1b")):
+        assert files["evaluations"]
+        of_evaluations = [path.replace(".json", "-ranks.csv.gz") for path in files["evaluations"]]
+        assert files["ranks"] == of_evaluations
 
 
 def test_a_model_reads_vocabularies_of_its_own_captions_and_vectors(demo: Plan) -> None:
