@@ -88,7 +88,7 @@ def test_the_plan_counts_the_steps_from_captions_and_waits_for_no_training() -> 
     assert path == "work/demo/multi30k/experiments/parallel-embn/steps.json"
     assert plan.steps(of, "multi30k", "embn-fr") == []
     counted = configuration.counted_settings(of.settings, "multi30k", "parallel-embn").as_json()
-    assert '"batch_images":32' in counted and "epochs" not in counted and "branches" not in counted
+    assert '"batch_images":48' in counted and "epochs" not in counted and "branches" not in counted
 
 
 @pytest.mark.parametrize(
