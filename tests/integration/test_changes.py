@@ -194,6 +194,16 @@ DATA = [
         replace("pipeline/demo/data/languages/de.yaml", "zu sehen", "zu erblicken"),
         {"write_demo_captions", "write_demo_dictionary", "translate", *READ},
     ),
+    Edit(
+        "the demo's grammar of English",
+        replace("pipeline/demo/data/languages/en.yaml", "a picture of", "a drawing of"),
+        {"write_demo_captions", "write_demo_dictionary", "translate", *READ},
+    ),
+    Edit(
+        "the demo's data sets",
+        replace("pipeline/demo/data/datasets.yaml", "fr: {captions: 1,", "fr: {captions: 2,"),
+        {"draw_demo", "find_images", "write_demo_captions", "translate", *READ, *EXTRACTED},
+    ),
     Edit("one of the user's photographs, overwritten", paint("0.png"), EXTRACTED, often=True),
     Edit("the user's own weights file, overwritten", replace_weights, EXTRACTED),
     Edit("another photograph of the user's", paint("more.png"), {"find_images", *EXTRACTED}),

@@ -425,6 +425,17 @@ def test_vectors_are_aligned_to_english_whose_vectors_stay(flickr8k: dict[str, O
         assert aligned["dictionaries"] == [f"{FACEBOOK}/arrival/dictionaries/en-{code}.txt"]
 
 
+def test_published_aligned_vectors_are_files_where_other_vectors_are_trained(tmp_path: Path) -> None:
+    project = copy_of_project(tmp_path)
+    project.configure(scale="demo", muse="file")
+    folder = "work/demo/multi30k/words/human"
+    found = options_of(project, f"{folder}/muse/de.h5", f"{folder}/de.h5")
+    assert [settings(found[f"{folder}/{name}.h5"])["vectors"] for name in ("muse/de", "de")] == [
+        "file",
+        "train",
+    ]
+
+
 def test_queries_are_translated_from_all_other_languages(flickr8k: dict[str, Options]) -> None:
     evaluated = flickr8k[f"{CHINESE}/experiments/embn-en/seed3/test-translated.json"]
     assert evaluated["words"] == [f"{CHINESE}/words/human/en.h5"]

@@ -2,15 +2,18 @@
 
 import logging
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from urllib.request import urlopen
 
 import pytest
 from searched import listening
 
 from pipeline.common.errors import InputError
-from search import connections, uploads
+from search import connections, serve, uploads
 from search.connections import bound_socket
 from search.serve import create_app
 
@@ -65,6 +68,25 @@ def test_four_hundred_half_open_connections_keep_nobody_waiting(port: int, half:
             client = clients.enter_context(open_connection(port))
             client.sendall(half)
         assert max(answer_time(port) for _ in range(5)) < 1
+
+
+def test_only_so_many_requests_compute_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, running, counts = threading.Lock(), [0], []
+
+    def slow_answer(searches: serve._Searches, number: int) -> dict[str, object]:
+        with lock:
+            running[0] += 1
+            counts.append(running[0])
+        time.sleep(0.2)
+        with lock:
+            running[0] -= 1
+        return {}
+
+    monkeypatch.setattr(serve._Searches, "examples", slow_answer)
+    with listening(create_app([], threads=3)) as port, ThreadPoolExecutor(9) as clients:
+        addresses = [f"http://localhost:{port}/api/examples"] * 9
+        assert [answer.status for answer in clients.map(urlopen, addresses)] == [200] * 9
+    assert max(counts) == 3 and len(counts) == 9
 
 
 @pytest.mark.parametrize("head", [HEAD, b"GET / HT", UPLOAD], ids=["head", "line", "upload"])

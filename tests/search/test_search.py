@@ -35,6 +35,7 @@ from search import load, open_index
 from search.build_index import write_index
 from search.bundle import read_bundle
 from search.contents import photographs_in, photographs_listed
+from search.embed import embed
 from search.index import Index
 from search.model import SearchModel
 from search.write_bundle import write_bundle
@@ -505,6 +506,22 @@ def test_embeddings_in_three_formats(
     )
     assert done.returncode == 1
     assert "expected one of .csv, .json, .h5" in done.stderr
+
+
+def test_a_given_language_and_number_of_threads_are_used(
+    seed: Path, model: SearchModel, tmp_path: Path
+) -> None:
+    (tmp_path / "texts.txt").write_text("a dog in the snow\n")
+    assert torch.get_num_threads() == 1
+    try:
+        embed(seed / "bundle", tmp_path / "e.h5", tmp_path / "texts.txt", language="de", threads=2)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
+    with h5py.File(tmp_path / "e.h5") as file:
+        assert list(file["language"].asstr()) == ["de"]
+        expected = model.embed_sentences(["a dog in the snow"], "de")
+        np.testing.assert_allclose(file["vectors"], expected, atol=1e-6)
 
 
 @pytest.mark.extended

@@ -225,6 +225,13 @@ def test_saved_arrays_with_a_flipped_bit_are_never_used(
     assert damaged == 200 if sealed else damaged > 100
 
 
+def test_saved_arrays_on_a_failing_disk_are_not_damaged(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="Input/output error"):
+        load_arrays(Path("/proc/self/mem"), "vectors")
+    with pytest.raises(IsADirectoryError):
+        load_arrays(tmp_path, "vectors")
+
+
 def test_a_missing_model_and_a_missing_layer_are_errors(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"bert.model: '.*nowhere' is neither a folder with a BERT nor a name"

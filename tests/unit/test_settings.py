@@ -150,6 +150,18 @@ def test_results_at_scale_flickr8k_have_these_settings() -> None:
         }
 
 
+@pytest.mark.usefixtures("flickr8k_paths")
+def test_a_combination_of_constraints_is_what_its_row_says() -> None:
+    flickr8k = small_flickr8k("small", "photographs")
+    rows = flickr8k.tables["constraints"].rows
+    parts = [row.method.removesuffix(" (Full)").split("+")[1:] for row in rows]
+    assert sorted(map(len, parts)) == [0, 1, 1, 1, 2, 2, 2, 3]
+    for row, words in zip(rows, parts, strict=True):
+        experiment = flickr8k.experiments[row.experiment]
+        found = {"NC": experiment.neighborhood, "LC": experiment.classifier, "LP": experiment.pretraining}
+        assert [word for word, used in found.items() if used] == words
+
+
 def small_flickr8k(*names: str) -> Configuration:
     user: dict[str, Any] = {}
     for name in names:
@@ -712,6 +724,23 @@ def _row(experiment: str, **keys: str) -> dict[str, Any]:
                     }
                 }
             },
+        ),
+        (
+            "experiments.sentences.vectors: found 'bert'; embedding hybrid reads vectors of words",
+            {
+                "experiments": {
+                    "sentences": {
+                        "embedding": "hybrid",
+                        "branches": "shared",
+                        "captions": "human",
+                        "vectors": "bert",
+                    }
+                }
+            },
+        ),
+        (
+            "tables.table4.rows.7: leave `queries` out, consistency uses original queries",
+            _row("smalr-hem", queries="original", consistency="average"),
         ),
         (
             "tables.context: the name of another result",

@@ -162,6 +162,24 @@ def test_the_command_reads_published_translations(tmp_path: Path) -> None:
     assert list(read_sentences(tmp_path / "en-ja.csv")["tokens"]) == ["犬"]
 
 
+def test_published_translations_are_lent_to_the_images_of_another_split(tmp_path: Path) -> None:
+    published = [("1", "train", "ja", "犬。", "google", "en"), ("2", "train", "ja", "猫。", "google", "en")]
+    write_captions(caption_table(published), tmp_path / "captions.csv")
+    (tmp_path / "split.csv").write_text("image,split\n2,test\n3,train\n")
+    pair = ("--source", "en", "--target", "ja", "--output", tmp_path / "en-ja.csv")
+    files = (
+        "--captions",
+        tmp_path / "captions.csv",
+        "--origin",
+        "google",
+        "--images",
+        tmp_path / "split.csv",
+    )
+    _run(*pair, "--provider", "files", *files)
+    lent = read_sentences(tmp_path / "en-ja.csv")
+    assert lent[["image", "split", "tokens"]].to_numpy().tolist() == [["2", "test", "猫"]]
+
+
 def test_arguments_of_another_provider_are_listed(tmp_path: Path) -> None:
     pair = ("--source", "en", "--target", "en", "--output", tmp_path / "x.csv", "--provider", "files")
     with pytest.raises(InputError) as caught:
