@@ -72,6 +72,8 @@ def copy_run(name: str, scale: str, command: str, checkout: Path = Path()) -> No
         shutil.copyfile(path, copy)
     jobs = job_times(checkout / "work" / "logs" / scale)
     jobs.to_csv(folder / "jobs.csv", index=False, float_format="%.1f")
+    curves = brief_curves(checkout / "work" / scale)
+    curves.to_csv(folder / "curves.csv", index=False, float_format="%.2f")
     times = [datetime.fromtimestamp(path.stat().st_mtime, UTC) for path in files]
     run = {
         "command": command,
@@ -108,6 +110,23 @@ def job_times(logs: Path) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows, columns=["job", "stage", "experiment", "seed", "cpu_seconds", "device"])
+
+
+def brief_curves(work: Path) -> pd.DataFrame:
+    """The validation of each trained model in brief.
+
+    Columns: dataset, experiment, seed; `validations`, and which of them, from 1, is the first of the best;
+    mR in percent of the first, best and last one.
+    """
+    rows = []
+    for path in sorted(work.glob("*/experiments/*/seed*/curves.csv")):
+        dataset, _, experiment, seed = path.parts[-5:-1]
+        curve = pd.read_csv(path)
+        best = int(curve["val_sum" if "val_sum" in curve else "val_mR"].idxmax())
+        recalls = curve["val_mR"].iloc[[0, best, -1]].tolist()
+        rows.append([dataset, experiment, int(seed.removeprefix("seed")), len(curve), best + 1, *recalls])
+    columns = ["dataset", "experiment", "seed", "validations", "best", "mR_first", "mR_best", "mR_last"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _device(log: Path) -> str | None:

@@ -171,6 +171,15 @@ def test_two_runs_agree_in_every_digit_where_both_trained_on_a_cpu() -> None:
     assert one[shared].tolist() == other[shared].tolist()
 
 
+def test_so_many_models_of_lessons_were_still_improving_at_their_last_validation() -> None:
+    curves = pd.read_csv(ROOT / published.FOLDER / "flickr8k-lessons" / "curves.csv")
+    improving = (curves["best"] == curves["validations"]).groupby(curves["experiment"].str.contains("c2c"))
+    of_others, of_pairs = (f"{int(found.sum())} of the other {len(found)}" for _, found in improving)
+    of_pairs = of_pairs.replace("the other", "their")
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    assert f"{of_pairs} models were still improving at the last validation, as were {of_others}." in page
+
+
 def git(folder: Path, *arguments: str) -> None:
     subprocess.run(
         ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", *arguments],
@@ -189,6 +198,13 @@ def finished_run(tmp_path: Path) -> Path:
     for name, seconds in {"mule-full-0-train": 90, "mule-full-0-evaluate-original": 6, "split": 3}.items():
         (logs / f"{name}.tsv").write_text(f"s\tcpu_time\n1.0\t{seconds}\n")
     (logs / "mule-full-0-train.log").write_text("12:00:01 trains on the CPU, PyTorch 2.15.0\nsteps 1/1\n")
+    for seed, values in {
+        0: "epoch,val_mR\n1,20.0\n2,31.25\n3,31.25\n",
+        1: "epoch,val_sum,val_mR\n1,9,2\n2,8,3\n",
+    }.items():
+        trained = folder / "work" / "demo" / "multi30k" / "experiments" / "mule-full" / f"seed{seed}"
+        trained.mkdir(parents=True)
+        (trained / "curves.csv").write_text(values)
     (folder / "results" / "demo" / "comparison").mkdir(parents=True)
     (folder / "results" / "demo" / "table2.csv").write_text("method\nEmbN\n")
     for name in ("lessons/table4", "smalr/figure3", "compare/multi30k/a-vs-b"):
@@ -214,8 +230,13 @@ def test_a_run_is_copied_with_its_commit_and_times(
     copied = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert copied == {
         "table2.csv", "comparison/table2.csv", "lessons/table4.csv", "smalr/figure3.csv",
-        "compare/multi30k/a-vs-b.csv", "jobs.csv", "run.json",
+        "compare/multi30k/a-vs-b.csv", "jobs.csv", "curves.csv", "run.json",
     }  # fmt: skip
+    assert (folder / "curves.csv").read_text().splitlines() == [
+        "dataset,experiment,seed,validations,best,mR_first,mR_best,mR_last",
+        "multi30k,mule-full,0,3,2,20.00,31.25,31.25",
+        "multi30k,mule-full,1,2,1,2.00,2.00,3.00",
+    ]
     run = json.loads((folder / "run.json").read_text())
     assert run["command"] == "snakemake results/table2.csv"
     assert re.fullmatch("[0-9a-f]{7,}", run["commit"])
