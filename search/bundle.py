@@ -4,7 +4,7 @@
 |--------------------|-------------------------------------------------------------------------------|
 | `model.safetensors`| the weights                                                                   |
 | `words/XX.txt`     | the vocabulary of a language, one word per line: line 1 is row 1 of its table |
-| `model.json`       | settings, tokenisers, backbone, recalls, and the digest of every other file   |
+| `model.json`       | settings, tokenisers, backbone, recalls, and the digests of weights and words |
 | `README.md`        | the model card                                                                |
 """
 
