@@ -116,7 +116,7 @@ def brief_curves(work: Path) -> pd.DataFrame:
     """The validation of each trained model in brief.
 
     Columns: dataset, experiment, seed; `validations`, and which of them, from 1, is the first of the best;
-    mR in percent of the first, best and last one.
+    mR of the first, best and last one, in percent.
     """
     rows = []
     for path in sorted(work.glob("*/experiments/*/seed*/curves.csv")):

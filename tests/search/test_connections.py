@@ -71,13 +71,14 @@ def test_four_hundred_half_open_connections_keep_nobody_waiting(port: int, half:
 
 
 def test_only_so_many_requests_compute_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    lock, running, counts = threading.Lock(), [0], []
+    lock, together, running, counts = threading.Lock(), threading.Barrier(3), [0], []
 
     def slow_answer(searches: serve._Searches, number: int) -> dict[str, object]:
         with lock:
             running[0] += 1
             counts.append(running[0])
-        time.sleep(0.2)
+        together.wait(60)  # for the two others that may compute
+        time.sleep(0.05)
         with lock:
             running[0] -= 1
         return {}

@@ -225,7 +225,7 @@ def test_saved_arrays_with_a_flipped_bit_are_never_used(
     assert damaged == 200 if sealed else damaged > 100
 
 
-def test_saved_arrays_on_a_failing_disk_are_not_damaged(tmp_path: Path) -> None:
+def test_a_failing_disk_or_a_folder_is_an_error_not_damage(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="Input/output error"):
         load_arrays(Path("/proc/self/mem"), "vectors")
     with pytest.raises(IsADirectoryError):

@@ -174,10 +174,10 @@ def test_two_runs_agree_in_every_digit_where_both_trained_on_a_cpu() -> None:
 def test_so_many_models_of_lessons_were_still_improving_at_their_last_validation() -> None:
     curves = pd.read_csv(ROOT / published.FOLDER / "flickr8k-lessons" / "curves.csv")
     improving = (curves["best"] == curves["validations"]).groupby(curves["experiment"].str.contains("c2c"))
-    of_others, of_pairs = (f"{int(found.sum())} of the other {len(found)}" for _, found in improving)
-    of_pairs = of_pairs.replace("the other", "their")
+    others, pairs = (f"{int(found.sum())} of {{}} {len(found)}" for _, found in improving)
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    assert f"{of_pairs} models were still improving at the last validation, as were {of_others}." in page
+    counts = f"{pairs.format('their')} models were still improving at the last validation, as were "
+    assert f"{counts}{others.format('the other')}." in page
 
 
 def git(folder: Path, *arguments: str) -> None:
