@@ -25,9 +25,9 @@ log = logging.getLogger("pipeline")
 MAX_EXACT = 1_000_000  # vectors; with more, the approximate index is built and searched
 BLOCK = 4096  # vectors compared at a time: 8 MB of float32 at 512 numbers
 
-# faiss' inverted lists: the fastest to build of the indexes compared in benchmarks/README.md, and the same vectors
-# give the same index. Its guidelines advise 4 to 16 sqrt(N) lists; sqrt(N) lists are built in a small part of
-# the time, and a query still compares only 3% of a million vectors.
+# faiss' inverted lists: the fastest to build of the indexes compared in benchmarks/README.md, and the same
+# vectors give the same index. Its guidelines advise 4 to 16 sqrt(N) lists; sqrt(N) lists are built in a small
+# part of the time, and a query still compares only 3% of a million vectors.
 LISTS, TRAINED_ON, PROBES = 1, 40, 32  # lists per sqrt(N), vectors per list to find them by, lists searched
 
 # Queries (Q, e) and vectors (n, e), float32, to similarities (Q, n).
