@@ -35,8 +35,10 @@ Next:
 TERMINAL = sys.stdout.isatty()
 EVERY = 1.0 if TERMINAL else 30.0
 
-# Seconds of a job on two cores, roughly, for the time left. A job of another rule takes about one.
+# Seconds of a job on one of two cores, roughly, for the time left. A job of another rule takes about one.
 SECONDS = {"train": 15, "extract_features": 58, "pretrain": 5, "evaluate": 4}
+# In the first minute long jobs run of which none has ended, so the expected rate counts as much as a minute's.
+EXPECTED_RATE, PRIOR = 2, 60.0
 
 
 def main() -> int:
@@ -75,9 +77,14 @@ def progress_lines(lines: Iterable[str], every: float = EVERY) -> Iterator[str]:
             now = time.monotonic()
             if now - last_line >= every and finished_jobs:
                 last_line = now
-                remaining = (now - begin) * (_seconds(jobs) / _seconds(finished_jobs) - 1)
                 share = f"{finished_jobs.total()} of {jobs['total']} jobs"
-                yield f"{share}, about {duration(remaining)} left: {match[1]}"
+                left = duration(_time_left(_seconds(jobs), _seconds(finished_jobs), now - begin))
+                yield f"{share}, about {left} left: {match[1]}"
+
+
+def _time_left(work: int, done: int, elapsed: float) -> float:
+    """Seconds left, by the rate of work so far and by what is usual on two cores."""
+    return (work - done) * (elapsed + PRIOR) / (done + EXPECTED_RATE * PRIOR)
 
 
 def _seconds(jobs: Mapping[str, int]) -> int:

@@ -21,7 +21,10 @@ _WORK_FOLDERS = {"checkpoints", "partial", "tensorboard", "text"}
 
 
 def contradictions(settings: Configuration) -> Iterator[str]:
-    """Every contradiction, as a line that names the keys and says what to do."""
+    """Every contradiction, as a line that names the keys and says what to do.
+
+    The rows that a user adds to a table are still apart, so that a line says where they are written.
+    """
     yield from all_contradictions("", settings)
     yield from _of_datasets(settings)
     yield from _captions_counted_twice(settings)
@@ -36,8 +39,8 @@ def contradictions(settings: Configuration) -> Iterator[str]:
     rows = RowChecks(settings)
     for name, table in settings.tables.items():
         yield from _unknown_columns(settings, name, table)
-        for number, row in enumerate(table.rows):
-            yield from rows.mistakes(f"tables.{name}.rows.{number}", table, row)
+        for place, row in table.rows_by_place():
+            yield from rows.mistakes(f"tables.{name}.{place}", table, row)
 
 
 def _of_datasets(settings: Configuration) -> Iterator[str]:

@@ -46,7 +46,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Configuration:
     settings = written.model_copy(update={"tables": tables})
     if "report" not in settings.model_fields_set:
         settings = settings.model_copy(update={"report": makeable_tables(settings)})
-    raise_together(contradictions(settings), HEADING)
+    raise_together(contradictions(settings.model_copy(update={"tables": written.tables})), HEADING)
     if scale == "paper" and not settings.images.list:
         settings._papers_data.extend(_papers_data(settings.datasets, of_scale.get("datasets", {})))
     return with_paths_expanded(settings)

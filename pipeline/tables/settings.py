@@ -79,14 +79,14 @@ class Table(Sparse):
 
     def contradictions(self) -> Iterator[str]:
         """Two rows share a number, or a row has a column that its table lacks."""
-        first: dict[int, int] = {}
-        for place, row in enumerate(self.with_added_rows().rows):
+        first: dict[int, str] = {}
+        for place, row in self.rows_by_place():
             if first.setdefault(row.row, place) != place:
                 yield (
-                    f".rows.{place}.row: found {row.row}, which is also the number of "
-                    f"rows.{first[row.row]}; give each row its own number"
+                    f".{place}.row: found {row.row}, which is also the number of "
+                    f"{first[row.row]}; give each row its own number"
                 )
-            yield from (f".rows.{place}.columns{line}" for line in self._unknown_columns(row.columns or {}))
+            yield from (f".{place}.columns{line}" for line in self._unknown_columns(row.columns or {}))
 
     def _unknown_columns(self, columns: Columns) -> Iterator[str]:
         for column, languages in columns.items():
@@ -94,6 +94,13 @@ class Table(Sparse):
                 yield f": no column {column!r} in the table{did_you_mean(column, list(self.columns))}"
             for code in sorted(set(languages) - set(self.columns.get(column, languages))):
                 yield f".{column}: the table has no language {code!r} of this column"
+
+    def rows_by_place(self) -> Iterator[tuple[str, Row]]:
+        """Each row with where it is written, such as `rows.0` or `add_rows.0`."""
+        for number, row in enumerate(self.rows):
+            yield f"rows.{number}", row
+        for number, row in enumerate(self.add_rows or []):
+            yield f"add_rows.{number}", row
 
     def with_added_rows(self) -> "Table":
         """The table with the rows of `add_rows` after its own."""

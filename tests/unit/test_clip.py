@@ -106,6 +106,28 @@ def test_similarities_are_those_of_the_models_own_forward_pass(
     assert torch.allclose(capital[0], found[1], atol=1e-6) == (kind == "SigLIP2")
 
 
+def plain_recalls(similar: np.ndarray, own: np.ndarray, margin: float) -> list[float]:
+    """R@1, 5 and 10 in percent, image queries first, with near ties all won or all lost.
+
+    Args:
+        similar: cosines, (sentences, images).
+        own: the image of each sentence.
+        margin: a candidate ranks above the right one from this much below it (negative: above it).
+    """
+    to_image = [
+        int((np.delete(row, place) > row[place] - margin).sum()) + 1
+        for row, place in zip(similar, own, strict=True)
+    ]
+    to_sentence = [
+        min(
+            int((column[own != place] > column[row] - margin).sum()) + 1
+            for row in np.flatnonzero(own == place)
+        )
+        for place, column in enumerate(similar.T)
+    ]
+    return [100 * np.mean(np.array(ranks) <= k) for ranks in (to_sentence, to_image) for k in (1, 5, 10)]
+
+
 def test_recalls_are_those_of_the_whole_matrix(clip: Path, data: Path) -> None:
     found = measure(clip, data)
     model = FrozenClip(str(clip), CPU)
@@ -117,17 +139,12 @@ def test_recalls_are_those_of_the_whole_matrix(clip: Path, data: Path) -> None:
         said = model.embed_sentences(list(table["caption"]))
         similar = (said @ seen.T).numpy()
         own = np.array([images.index(image) for image in table["image"]])
-        to_image = [int((row > row[place]).sum()) + 1 for row, place in zip(similar, own, strict=True)]
-        to_sentence = [
-            min(int((column > column[row]).sum()) + 1 for row in np.flatnonzero(own == place))
-            for place, column in enumerate(similar.T)
-        ]
-        expected = [
-            100 * np.mean(np.array(ranks) <= k) for ranks in (to_sentence, to_image) for k in (1, 5, 10)
-        ]
         recalls = found.loc[language, [f"{way}_R@{k}" for way in ("i2s", "s2i") for k in (1, 5, 10)]]
-        np.testing.assert_allclose(recalls.to_numpy(float), expected, atol=1e-5)
-        assert found.loc[language, "mR"] == pytest.approx(np.mean(expected), abs=1e-5)
+        # Vectors of other batches are equal up to rounding, which may exchange two similarities.
+        for rounding, compare in ((1e-6, np.less_equal), (-1e-6, np.greater_equal)):
+            expected = plain_recalls(similar, own, rounding)
+            assert compare(expected, recalls.to_numpy(float) + 1e-5 * np.sign(rounding)).all()
+        assert found.loc[language, "mR"] == pytest.approx(recalls.mean(), abs=1e-5)
         assert (found.loc[language, "images"], found.loc[language, "sentences"]) == (count, len(table))
     weights = transformers.AltCLIPModel.from_pretrained(clip).state_dict()
     assert found["parameters"].iloc[0] == sum(

@@ -642,8 +642,13 @@ def test_rows_are_added_to_a_table_without_repeating_it() -> None:
     assert table == usual.model_copy(update={"rows": [*usual.rows, table.rows[-1]]})
     assert user == {"table2": {"add_rows": [mine]}}
     assert table.rows[-1].as_values() == mine
-    with pytest.raises(InputError, match=r"found 1, which is also the number of rows\.0"):
-        load(tables={"table2": {"add_rows": [{**mine, "row": 1}]}})
+    wrong = [{**mine, "row": 1}, {**mine, "row": 21, "experiment": "nobody"}, {**mine, "row": 1}]
+    with pytest.raises(InputError) as caught:
+        load(tables={"table2": {"add_rows": wrong}})
+    told = str(caught.value)
+    assert "tables.table2.add_rows.0.row: found 1, which is also the number of rows.0" in told
+    assert "tables.table2.add_rows.1.experiment: no experiment 'nobody'" in told
+    assert "tables.table2.add_rows.2.row: found 1, which is also the number of rows.0" in told
     with pytest.raises(InputError, match=r"tables.table2\.add_rows\.0: 'experiment' is missing"):
         load(tables={"table2": {"add_rows": [{"row": 20, "method": "mine"}]}})
 
@@ -739,7 +744,7 @@ def _row(experiment: str, **keys: str) -> dict[str, Any]:
             },
         ),
         (
-            "tables.table4.rows.7: leave `queries` out, consistency uses original queries",
+            "tables.table4.add_rows.0: leave `queries` out, consistency uses original queries",
             _row("smalr-hem", queries="original", consistency="average"),
         ),
         (

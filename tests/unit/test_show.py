@@ -34,5 +34,5 @@ def test_the_time_left_weighs_jobs_by_how_long_they_take(monkeypatch: pytest.Mon
         "job      count\n", "train        2\n", "split        4\n", "total        6\n",
         "Finished jobid: 3 (Rule: split)\n", "Finished jobid: 1 (Rule: train)\n", "Job 2: Training EmbN\n",
     ]  # fmt: skip
-    # Work of 29 of 60 seconds is done after 10 s.
-    assert list(demo.progress_lines(lines, every=5)) == ["2 of 6 jobs, about 11 s left: Training EmbN"]
+    # Work of 16 of 34 seconds is done after 10 s; with the expected 120 in a minute it is 136 in 70 s.
+    assert list(demo.progress_lines(lines, every=5)) == ["2 of 6 jobs, about 9 s left: Training EmbN"]
