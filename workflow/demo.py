@@ -37,7 +37,7 @@ EVERY = 1.0 if TERMINAL else 30.0
 
 # Seconds of a job on one of two cores, roughly, for the time left. A job of another rule takes about one.
 SECONDS = {"train": 15, "extract_features": 58, "pretrain": 5, "evaluate": 4}
-# In the first minute no long job has ended yet, so the expected rate counts as much as a minute of this run's.
+# In the first minute no long job has ended, so the expected rate counts as much as a minute of this run's.
 EXPECTED_RATE, PRIOR = 2, 60.0
 
 
