@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -178,16 +178,14 @@ def input_options(inputs: Inputs) -> list[str]:
     return input_arguments(inputs, INPUT_OPTIONS)
 
 
-def translation_tables(plan: Plan, dataset: str, pairs: Iterable[str]) -> list[str]:
+def translation_tables(plan: Plan, dataset: str, pairs: Sequence[str]) -> list[str]:
     """The translations of a data set between some pairs of languages."""
-    pairs = list(pairs)
     require_providers(plan, [(dataset, pair) for pair in pairs])
     return [plan.data(dataset).translations(pair) for pair in pairs]
 
 
-def added_tables(plan: Plan, dataset: str, pairs: Iterable[str], captions: str) -> list[str]:
+def added_tables(plan: Plan, dataset: str, pairs: Sequence[str], captions: str) -> list[str]:
     """Translations that an experiment trains on: all, or those that `augment` has selected."""
-    pairs = list(pairs)
     if captions != "augmented":
         return translation_tables(plan, dataset, pairs)
     require_providers(plan, [(dataset, pair) for pair in pairs])

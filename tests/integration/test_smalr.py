@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ from pipeline.models.settings import Consistency
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import percentages
 from pipeline.training import loop
+from pipeline.training.batches import Batch, Sampler
 from pipeline.training.data import Inputs
 from pipeline.words.corpus import Sentences
 from pipeline.words.vocabulary import read_vocabulary
@@ -157,6 +158,22 @@ def test_with_a_falling_temperature_the_hand_over_keeps_what_was_learned(
         lost[temperature] = (assigned - pretrained) / (untrained - pretrained)
         assert ("of what pretraining gained" in caplog.text) == (lost[temperature] > 0.5)
     assert lost[0.01] < 0.05 < 0.2 < lost[1.0]
+
+
+def test_the_hand_over_is_measured_on_batches_that_are_not_trained_on(
+    inputs: Inputs, smalr: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, epoch_of = list[int](), Sampler.epoch
+
+    def recorded(sampler: Sampler, epoch: int, first_step: int = 0) -> Iterator[Batch]:
+        asked.append(epoch)
+        return epoch_of(sampler, epoch, first_step)
+
+    monkeypatch.setattr(Sampler, "epoch", recorded)
+    settings = assignment_of(smalr)
+    settings["training"]["epochs"] = 2
+    run_assign(inputs, settings, tmp_path)
+    assert asked == [2, 0, 1]
 
 
 def test_a_language_agnostic_model_has_no_own_vectors(

@@ -125,7 +125,9 @@ def plain_recalls(similar: np.ndarray, own: np.ndarray, margin: float) -> list[f
         )
         for place, column in enumerate(similar.T)
     ]
-    return [100 * np.mean(np.array(ranks) <= k) for ranks in (to_sentence, to_image) for k in (1, 5, 10)]
+    return [
+        float(100 * np.mean(np.array(ranks) <= k)) for ranks in (to_sentence, to_image) for k in (1, 5, 10)
+    ]
 
 
 def test_recalls_are_those_of_the_whole_matrix(clip: Path, data: Path) -> None:

@@ -121,3 +121,9 @@ def test_a_small_test_set_causes_a_warning(test: int, warned: bool) -> None:
     if warned:
         assert f"fewer than 50 test images (en {test})" in found[0]
         assert f"R@1 by {100 / test:.0f} points" in found[0]
+
+
+def test_the_warning_gives_the_points_of_the_smallest_test_set() -> None:
+    counts = {code: {"train": 900, "val": 9, "test": test} for code, test in (("en", 40), ("sw", 20))}
+    (found,) = few_tested("mine", counts)
+    assert "fewer than 50 test images (en 40, sw 20)" in found and "R@1 by 5 points" in found

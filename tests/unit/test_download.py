@@ -2,6 +2,7 @@
 
 import csv
 import email.utils
+import errno
 import gzip
 import hashlib
 import os
@@ -25,6 +26,7 @@ from serving import Request, Trouble, serving
 
 from pipeline.common.errors import InputError
 from pipeline.datasets import first_use
+from pipeline.datasets.content import truncation_message
 from pipeline.datasets.download import download_file
 from pipeline.datasets.flickr8k import image_id
 from pipeline.datasets.sources import flickr8kcn, multi30k
@@ -741,3 +743,11 @@ def test_every_file_of_the_mirror_is_as_the_table_says(tmp_path: Path) -> None:
     for row in rows:
         size = int(row["bytes"])
         download_file([], tmp_path / "file", row["file"], row["sha256"], size, mirror)
+
+
+@pytest.mark.parametrize("name", ["a.gz", "a.tgz", "a.bz2", "a.xz"])
+def test_an_error_of_the_disk_is_not_taken_for_a_truncated_file(name: str) -> None:
+    """The file would be deleted and downloaded again."""
+    with pytest.raises(OSError) as caught:
+        truncation_message(name, Path("/proc/self/mem"))  # reading it fails as a broken disk does
+    assert caught.value.errno == errno.EIO

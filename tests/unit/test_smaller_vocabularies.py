@@ -111,7 +111,7 @@ def test_rare_words_become_the_first_known_english_word() -> None:
 
 def test_the_named_reduction_is_written(tmp_path: Path) -> None:
     write_vocabulary(FRENCH, {}, tmp_path / "fr.h5")
-    seen = ["chien rouge"] * 5 + ["rare"]
+    seen = ["chien rouge", "chien chien rouge rouge rouge", "chien chien rouge", "rare"]  # 5, 5 and 1 times
     for reduction, words, size in (("frequency-5", ["", "chien", "rouge"], 3), ("pca-2", FRENCH.words, 2)):
         write_reduced(reduction, tmp_path / "fr.h5", seen, None, [], tmp_path / "new.h5")
         found = read_vocabulary(tmp_path / "new.h5")
