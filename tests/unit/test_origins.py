@@ -1,7 +1,11 @@
 """Captions counted by who wrote them."""
 
+from pathlib import Path
+
 from pipeline.datasets.origins import count_by_pair, count_origins
-from pipeline.datasets.table import caption_table
+from pipeline.datasets.table import caption_table, write_sentences
+from pipeline.datasets.tokenize import with_tokens
+from pipeline.evaluation.inputs import original_sentences
 
 GERMAN = caption_table(
     [
@@ -28,3 +32,10 @@ def test_translations_are_counted_by_pair_of_languages() -> None:
     found = count_by_pair([translated, FRENCH], "train", ["a", "b", "c"])
     assert found == {"en-de": {"google": 2}, "en-fr": {"marian": 1}, "fr-de": {"dictionary": 1}}
     assert count_by_pair([], "train", ["a"]) == {}
+
+
+def test_an_evaluation_reads_captions_of_the_configured_origin(tmp_path: Path) -> None:
+    write_sentences(with_tokens(GERMAN, "de"), tmp_path / "de.csv")
+    for origins, captions in (({}, ["eins"]), ({"de": "google"}, ["zwei", "drei"])):
+        (found,) = original_sentences([tmp_path / "de.csv"], ["de"], origins).values()
+        assert list(found["caption"]) == captions
