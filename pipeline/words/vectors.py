@@ -11,7 +11,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ Vectors = dict[str, np.ndarray]  # word -> (dimension,) float32
 
 class FastText(Protocol):
     """A model of the library `fasttext`, which has no types."""
+
+    f: Any  # the library's own object, with the settings of the training
 
     def get_word_vector(self, word: str) -> NDArray[np.float32]: ...
 
@@ -87,10 +89,10 @@ def train_model(sentences: list[str], settings: WordSettings) -> FastText:
 
 
 def read_model(path: Path, dimension: int) -> FastText:
-    """A FastText model that `write_model` wrote.
+    """A FastText model of words and their subwords.
 
     Raises:
-        InputError: the file is missing, damaged, or of another dimension.
+        InputError: the file is missing, damaged, of another kind, or of another dimension.
     """
     import fasttext
 
@@ -103,6 +105,14 @@ def read_model(path: Path, dimension: int) -> FastText:
     if model.get_dimension() != dimension:
         dimensions = model.get_dimension()
         raise InputError(f"{path}: has {dimensions} dimensions; the setting `dimension` is {dimension}.")
+    settings = model.f.getArgs()
+    if settings.model == settings.model.supervised:
+        raise InputError(f"{path}: found a classifier of texts, expected word vectors (skipgram or cbow).")
+    if settings.maxn == 0 or settings.bucket == 0:
+        raise InputError(
+            f"{path}: has no subwords, so words that it lacks would have vectors of zeros. Save its vectors "
+            "as text (.vec), from which such words are left out."
+        )
     return model
 
 

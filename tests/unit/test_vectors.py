@@ -5,12 +5,20 @@ import tracemalloc
 from pathlib import Path
 from typing import Any, Literal
 
+import fasttext
 import numpy as np
 import pytest
 
 from pipeline.common.errors import InputError
 from pipeline.words.settings import WordSettings
-from pipeline.words.vectors import Vectors, read_vectors, train_model, word_vectors
+from pipeline.words.vectors import (
+    Vectors,
+    read_model,
+    read_vectors,
+    train_model,
+    word_vectors,
+    write_model,
+)
 
 SENTENCES = ["a dog runs on the beach", "a cat sits", "two dogs run", "the beach"] * 25
 WORDS = ["beach", "cat", "dog", "dogs"]
@@ -43,6 +51,35 @@ def test_fasttext_is_trained_as_the_settings_say(
         "model": "skipgram", "dim": 8, "epoch": passes, "minn": 3, "maxn": 6, "bucket": 100, "minCount": 1,
         "thread": 1, "verbose": 0,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("train", "settings", "said"),
+    [
+        ("train_unsupervised", {"maxn": 0}, "a.bin: has no subwords, so words that it lacks would have"),
+        ("train_supervised", {}, "a.bin: found a classifier of texts, expected word vectors"),
+    ],
+)
+def test_fasttext_models_of_another_kind_are_refused(
+    tmp_path: Path, train: str, settings: dict[str, int], said: str
+) -> None:
+    (tmp_path / "text").write_text("\n".join(f"__label__a {sentence}" for sentence in SENTENCES))
+    model = getattr(fasttext, train)(
+        str(tmp_path / "text"), dim=8, minCount=1, thread=1, verbose=0, **settings
+    )
+    model.save_model(str(tmp_path / "a.bin"))
+    with pytest.raises(InputError, match=said):
+        read_model(tmp_path / "a.bin", 8)
+
+
+def test_a_model_is_read_as_it_was_written(tmp_path: Path) -> None:
+    model = train_model(SENTENCES, SETTINGS)
+    write_model(model, tmp_path / "a.bin")
+    words = [*WORDS, "unseen"]
+    read, written = (word_vectors(one, words) for one in (read_model(tmp_path / "a.bin", 8), model))
+    assert all(np.array_equal(read[word], written[word]) and written[word].any() for word in words)
+    with pytest.raises(InputError, match=r"a\.bin: has 8 dimensions; the setting `dimension` is 9"):
+        read_model(tmp_path / "a.bin", 9)
 
 
 ROWS = [
