@@ -1,4 +1,4 @@
-"""What a job reads, asked of the plan without Snakemake; test_given.py has whole dry runs."""
+"""What a job reads, asked of the plan without Snakemake; test_job_commands.py has whole dry runs."""
 
 import json
 import re

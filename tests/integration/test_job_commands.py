@@ -1,6 +1,6 @@
-"""Each job is given the files of its language, data set, scale and seed, and its settings.
+"""The commands of jobs have the files of their language, data set, scale and seed, and their settings.
 
-The commands of dry runs are read; nothing is made. Stages check little of this: vectors of another language
+They are read from dry runs; nothing is made. Stages check little of this: vectors of another language
 or captions of another part are valid files too.
 """
 
