@@ -23,7 +23,7 @@ class Tab:
     """A page in a separate browser.
 
     Attributes:
-        asked: addresses that it has requested. said: errors and warnings of its console, and exceptions.
+        asked: addresses that it has requested. messages: errors and warnings of its console, and exceptions.
     """
 
     def __init__(self, write: int, read: int):
@@ -33,7 +33,7 @@ class Tab:
         self.session = ""
         self.events: deque[dict[str, Any]] = deque()
         self.asked: list[str] = []
-        self.said: list[str] = []
+        self.messages: list[str] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log", "DOM"):
@@ -129,11 +129,11 @@ class Tab:
         if method == "Network.requestWillBeSent":
             self.asked.append(of["request"]["url"])
         elif method == "Runtime.exceptionThrown":
-            self.said.append(str(of["exceptionDetails"]))
+            self.messages.append(str(of["exceptionDetails"]))
         elif method == "Runtime.consoleAPICalled" and of["type"] in ("error", "warning", "assert"):
-            self.said.append(str(of["args"]))
+            self.messages.append(str(of["args"]))
         elif method == "Log.entryAdded" and of["entry"]["level"] in ("error", "warning"):
-            self.said.append(str(of["entry"]))
+            self.messages.append(str(of["entry"]))
 
 
 @contextmanager

@@ -86,8 +86,8 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
             features.append(np.isin(np.arange(8), things) + 0.05 * generator.normal(size=8))
             for language, each in (("en", 2), ("de", 1)):
                 for _ in range(each):
-                    said = " ".join(WORDS[language][thing] for thing in generator.permutation(things)[:2])
-                    rows.append((image, split, language, said, "human", ""))
+                    caption = " ".join(WORDS[language][thing] for thing in generator.permutation(things)[:2])
+                    rows.append((image, split, language, caption, "human", ""))
     table = caption_table(rows)
     words, sentences = [], []
     for language in WORDS:

@@ -16,19 +16,19 @@ class Exit(NamedTuple):
     """The output and exit status of a command."""
 
     status: int
-    said: str
+    output: str
 
 
 def exit_of(run: Callable[[], object], folder: Path, arguments: Sequence[str]) -> Exit:
     """Run a command in a fork; returns the text of both streams and its exit status."""
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         if not (child := os.fork()):
             status = 70
             try:
                 os.chdir(folder)
                 os.environ["PWD"] = str(folder)
-                os.dup2(said.fileno(), 1)
-                os.dup2(said.fileno(), 2)
+                os.dup2(output.fileno(), 1)
+                os.dup2(output.fileno(), 2)
                 sys.stdout = TextIOWrapper(os.fdopen(1, "wb", 0, closefd=False), write_through=True)
                 sys.stderr = TextIOWrapper(os.fdopen(2, "wb", 0, closefd=False), write_through=True)
                 sys.argv = list(arguments)
@@ -37,8 +37,8 @@ def exit_of(run: Callable[[], object], folder: Path, arguments: Sequence[str]) -
             finally:
                 leave(status)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        said.seek(0)
-        return Exit(status, said.read().decode("utf-8", errors="replace"))
+        output.seek(0)
+        return Exit(status, output.read().decode("utf-8", errors="replace"))
 
 
 def leave(status: int) -> NoReturn:

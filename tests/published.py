@@ -94,8 +94,8 @@ def caption(image: str, language: str, number: int) -> str:
     shown = things(image)
     turned = shown[number % len(shown) :] + shown[: number % len(shown)]
     named = AND[language].join(THINGS[language][thing] for thing in turned)
-    said = SENTENCES[language][number].format(named)
-    return said[0].upper() + said[1:]
+    sentence = SENTENCES[language][number].format(named)
+    return sentence[0].upper() + sentence[1:]
 
 
 def write_multi30k(folder: Path, images: Mapping[str, Sequence[str]] = MULTI30K_IMAGES) -> None:
@@ -201,10 +201,10 @@ def write_dictionary(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
 def words(language: str) -> list[str]:
     """The words of all captions in a language, as the pipeline splits them."""
     split = tokenizer(language)
-    said = (
+    sentences = (
         caption(image, language, number) for image in [*FLICKR30K, *mscoco_images()] for number in range(5)
     )
-    return sorted({word for sentence in said for word in split(sentence)})
+    return sorted({word for sentence in sentences for word in split(sentence)})
 
 
 def pairs(language: str) -> list[tuple[str, str]]:

@@ -40,11 +40,11 @@ class Answer:
 
 @dataclass
 class Served:
-    """A page that is served. said: the file of what the server logs."""
+    """A page that is served. log: the file of what the server logs."""
 
     address: str
     port: int
-    said: Path
+    log: Path
     pid: int
 
     def get(
@@ -104,13 +104,13 @@ def served(indexes: Sequence[Path], folder: Path, *options: str) -> Iterator[Ser
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    said = folder / f"served-{port}.log"
-    with open(said, "w") as log:
+    log_file = folder / f"served-{port}.log"
+    with open(log_file, "w") as log:
         running = subprocess.Popen(
             command("serve", *indexes, "--port", port, *options),
             cwd=folder, env=environment(), stdout=log, stderr=log,
         )  # fmt: skip
-    page = Served(f"http://127.0.0.1:{port}", port, said, running.pid)
+    page = Served(f"http://127.0.0.1:{port}", port, log_file, running.pid)
     try:
         _wait(page, running)
         yield page
@@ -147,4 +147,4 @@ def _wait(page: Served, running: "subprocess.Popen[bytes]") -> None:
             return
         except OSError:
             time.sleep(0.1)
-    raise AssertionError(page.said.read_text())
+    raise AssertionError(page.log.read_text())

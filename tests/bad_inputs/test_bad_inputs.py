@@ -157,15 +157,15 @@ def respond(answer: str | dict[str, str]) -> Respond:
 def differences(case: dict[str, Any], end: Exit) -> list[str]:
     """The differences between a command's outcome and its row."""
     found = [f"exit {end.status}"] if end.status != case.get("exit", 1) else []
-    found += [f"does not say {text!r}" for text in case["says"] if str(text) not in end.said]
-    found += [f"says {text!r}" for text in case.get("lacks", []) if text in end.said]
-    found += ["a traceback"] if "Traceback (most" in end.said else []
-    block = re.search(r"^error: .*(?:\n  .*)*", end.said, re.M)
+    found += [f"does not say {text!r}" for text in case["says"] if str(text) not in end.output]
+    found += [f"says {text!r}" for text in case.get("lacks", []) if text in end.output]
+    found += ["a traceback"] if "Traceback (most" in end.output else []
+    block = re.search(r"^error: .*(?:\n  .*)*", end.output, re.M)
     if case.get("exit", 1) == 1 and "in" not in case:
         found += ["no message"] if block is None else []
         lines = block[0].count("\n") + 1 if block else 0
         found += [f"{lines} lines"] if lines > LINES else []
-        found += [f"{end.said.count('error: ')} messages"] if end.said.count("error: ") > 1 else []
+        found += [f"{end.output.count('error: ')} messages"] if end.output.count("error: ") > 1 else []
     return found
 
 
@@ -216,7 +216,7 @@ def try_batch(number: int, finished_project: Path, folder: Path) -> list[str]:
         there = [*case.get("absent", []), "harmed"]
         found += [f"{name} is there" for name in there if (folder / name).exists()]
         if found:
-            wrong.append(f"== {case['name']}: {'; '.join(found)}\n{end.said[-900:]}")
+            wrong.append(f"== {case['name']}: {'; '.join(found)}\n{end.output[-900:]}")
     copy.restore()
     return wrong
 

@@ -87,9 +87,9 @@ def test_a_file_changed_on_purpose_is_accepted_without_its_digest(
     file = tmp_path / "a 'split'.csv"
     shutil.copy2(finished_project / "work/demo/shapes/split.csv", file)
     file.write_bytes(file.read_bytes().replace(b"val", b"tst"))
-    with pytest.raises(InputError, match="changed since it was written") as told:
+    with pytest.raises(InputError, match="changed since it was written") as caught:
         require_file(file, "", "")
-    program, *arguments = shlex.split(str(told.value).partition("remove the digest: ")[2])
+    program, *arguments = shlex.split(str(caught.value).partition("remove the digest: ")[2])
     assert program == "python"
     subprocess.run([sys.executable, *arguments], check=True)
     require_file(file, "", "")

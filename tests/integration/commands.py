@@ -29,9 +29,9 @@ def announced_commands(project: Project, *targets: str) -> list[Command]:
     return list(_commands(done.stdout))
 
 
-def _commands(said: str) -> Iterator[Command]:
+def _commands(output: str) -> Iterator[Command]:
     jobs = r"^Shell command: (?:exec )?python -m (pipeline|search) (\S+) (.*?) > \S+ 2>&1"
-    for package, stage, options in re.findall(jobs, said, re.M):
+    for package, stage, options in re.findall(jobs, output, re.M):
         words = shlex.split(options)
         found = ALL[stage]
         parser = cli.parser_of(found, f"python -m {package}", cli.parameters(found.function))

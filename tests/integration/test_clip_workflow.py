@@ -43,7 +43,7 @@ def test_a_configuration_without_a_model_is_one_clear_message(project: Project) 
 
 
 @pytest.mark.parametrize(
-    ("models", "said"),
+    ("models", "message"),
     [
         (["clips/smal"], "context.0: clips/smal: not there, expected a folder; did you mean clips/small?"),
         (["clips"], "context.0: ./clips: has no config.json"),
@@ -54,13 +54,13 @@ def test_a_configuration_without_a_model_is_one_clear_message(project: Project) 
         ),
     ],
 )
-def test_a_folder_without_a_model_is_named_at_once(project: Project, models: list[str], said: str) -> None:
+def test_a_folder_without_a_model_is_named_at_once(project: Project, models: list[str], message: str) -> None:
     if models == ["clips"]:
         models = ["./clips"]
     configure(project, *models)
     done = project.snakemake("-n", "results/context.csv")
     assert done.returncode == 1
-    assert said in done.stdout
+    assert message in done.stdout
     assert "Traceback" not in done.stdout
 
 

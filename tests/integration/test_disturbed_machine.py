@@ -50,18 +50,18 @@ def small(tmp_path: Path) -> Iterator[Disk]:
 class Stage:
     """`python -m pipeline STAGE ...` in this process, and its error message."""
 
-    def __init__(self, patch: pytest.MonkeyPatch, said: pytest.CaptureFixture[str]):
-        self.patch, self.said = patch, said
+    def __init__(self, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]):
+        self.patch, self.capture = patch, capture
 
     def __call__(self, *arguments: object) -> str:
         """Run the stage; return its error, which is one line, or an empty text."""
         self.patch.setattr(sys, "argv", ["pipeline", *map(str, arguments)])
-        self.said.readouterr()
+        self.capture.readouterr()
         status = __main__.main()
-        said = self.said.readouterr().err
-        assert status == (1 if said else 0)
-        assert said.count("\n") == (1 if said else 0)
-        return said
+        output = self.capture.readouterr().err
+        assert status == (1 if output else 0)
+        assert output.count("\n") == (1 if output else 0)
+        return output
 
 
 @pytest.fixture
@@ -97,8 +97,8 @@ def test_a_table_on_a_full_disk(tmp_path: Path, small: Disk, stage: Stage) -> No
     table, output = captions(tmp_path / "captions.csv", 4000), small.folder / "tokens.csv"
     output.write_text("earlier\n")
     small.fill(leave=4096)
-    said = stage(*tokenize(table, output))
-    assert said == (
+    text = stage(*tokenize(table, output))
+    assert text == (
         f"error: {output}: no space is left on its disk. Make room, then run the same command again: "
         "what was finished is kept.\n"
     )
@@ -116,9 +116,9 @@ def test_extraction_without_disk_space_fails_before_the_first_image(
     small.fill(leave=20_000)
     free = small.free
     arguments = extraction(tmp_path, small.folder / "partial.h5")
-    said = stage(*arguments)
+    output = stage(*arguments)
     needed = 12 * (4 * 512 + 64)
-    assert said == (
+    assert output == (
         f"error: {small.folder}/partial.h5: {needed:,} bytes are needed, {free:,} are free on its disk. "
         "Make room, or work in another folder, then run the same command again.\n"
     )
@@ -145,7 +145,7 @@ def test_a_disk_that_fills_up_during_extraction_stops_nothing(
 def stage_of_many_lines(stage: Stage, arguments: list[object]) -> str:
     stage.patch.setattr(sys, "argv", ["pipeline", *map(str, arguments)])
     assert __main__.main() == 1
-    return stage.said.readouterr().err
+    return stage.capture.readouterr().err
 
 
 def extraction(folder: Path, partial: Path) -> list[object]:
@@ -185,8 +185,8 @@ def test_a_checkpoint_on_a_full_disk_keeps_the_previous_one(
 
     with stage.patch.context() as patch:
         patch.setattr(loop, "save_checkpoint", fill_after_the_first)
-        said = stage(*arguments)
-    assert said.startswith(f"error: {checkpoint}: no space is left on its disk. Make room, then run")
+        output = stage(*arguments)
+    assert output.startswith(f"error: {checkpoint}: no space is left on its disk. Make room, then run")
     assert names(small.folder) == ["checkpoint.pt", "filler"]
     assert checkpoint.read_bytes() == saved[0]
     assert names(tmp_path / "model") == ["curves-partial.csv"]
@@ -204,8 +204,8 @@ def test_a_model_that_did_not_fit_is_written_from_the_checkpoint_once_there_is_s
     experiment["training"]["epochs"] = 2
     arguments = training(inputs, experiment, tmp_path / "checkpoint.pt", small.folder / "model")
     small.fill(leave=8192)  # the curves fit, the model does not
-    said = stage(*arguments)
-    assert said.startswith(f"error: {small.folder}/model/model.pt: no space is left on its disk. Make room")
+    output = stage(*arguments)
+    assert output.startswith(f"error: {small.folder}/model/model.pt: no space is left on its disk. Make room")
     assert names(small.folder / "model") == ["curves.csv"]
     before = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
     assert before["epoch"] == 2
@@ -228,8 +228,8 @@ def test_a_download_of_unknown_size_onto_a_disk_that_fills_up(
     with serving(tmp_path, {"host/file.bin": Trouble(length="")}) as url:
         arguments = ["download", "--url", f"{url}/host/file.bin", "--file", "host/file.bin"]
         arguments += ["--sha256", "first use", "--output", str(output)]
-        said = stage(*arguments)
-        assert said.startswith(f"error: {output}: no space is left on its disk. Make room, then run the same")
+        text = stage(*arguments)
+        assert text.startswith(f"error: {output}: no space is left on its disk. Make room, then run the same")
         assert "file.bin" not in names(small.folder)
         small.make_room()
         assert stage(*arguments) == ""
@@ -262,12 +262,12 @@ def test_a_read_only_folder(tmp_path: Path, small: Disk, stage: Stage) -> None:
     path = small.folder / "translations.sqlite"
     Cache(path).close()
     with small.read_only():
-        said = stage(*tokenize(table, output))
+        text = stage(*tokenize(table, output))
         with pytest.raises(
             InputError, match=r"unable to open database file\. Make room on its disk, make it writ"
         ):
             Cache(path).add(MODEL, {"a dog": "ein Hund"})
-    assert said == (
+    assert text == (
         f"error: {output}: its disk is mounted read-only. Make it writable, or work in another folder, "
         "then run the same command again: what was finished is kept.\n"
     )
@@ -346,9 +346,9 @@ def test_a_feature_file_that_another_process_writes(
     ) as other:
         assert other.stdout
         assert other.stdout.readline() == "open\n"
-        said = stage(*arguments)
+        output = stage(*arguments)
         other.communicate()
-    assert said == (
+    assert output == (
         f"error: {store}: another process has it locked. Wait for it or end it, then run the same command "
         "again: what was finished is kept.\n"
     )
@@ -373,11 +373,11 @@ def test_two_snakemakes_in_one_folder(project: Project) -> None:
             assert first.poll() is None and time.monotonic() < until
             time.sleep(0.05)
         second = project.snakemake("--cores", "1", *long)
-        said, _ = first.communicate()
+        output, _ = first.communicate()
     assert second.returncode == 1
     assert "Directory cannot be locked" in second.stdout
     assert "--unlock" in second.stdout
-    assert first.returncode == 0, said
+    assert first.returncode == 0, output
 
 
 def test_a_file_from_the_future_reruns_nothing_while_its_content_is_the_same(project: Project) -> None:

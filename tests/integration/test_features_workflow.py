@@ -114,8 +114,8 @@ def test_an_experiment_is_trained_on_a_second_feature_set(
     project.configure(**small, images={"sets": {"vgg": None}})
     project.make("results/mine.csv")
     assert list(pd.read_csv(tmp_path / "results" / "mine.csv")["method"]) == ["MULE EmbN"]
-    said = (tmp_path / "work" / "logs" / "tables" / "mine.log").read_text()
-    assert "omitted: row 2, on VGG: the configuration has no features vgg (images.sets)" in said
+    output = (tmp_path / "work" / "logs" / "tables" / "mine.log").read_text()
+    assert "omitted: row 2, on VGG: the configuration has no features vgg (images.sets)" in output
     model = "work/demo/multi30k/experiments/on-vgg/seed0/model.pt"
     done = project.snakemake("-n", "--forcerun", "train", "--", model)
     assert done.returncode != 0

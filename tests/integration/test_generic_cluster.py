@@ -67,8 +67,8 @@ def test_a_killed_training_is_submitted_again_with_more_memory_and_resumes(
     checkpoint = project.folder / "work/demo/checkpoints/multi30k-embn-en-0.pt"
     with project.run_beside(*HERE, "work/demo/multi30k/experiments/embn-en/seed0/model.pt") as running:
         os.killpg(_job(running, checkpoint, "train"), signal.SIGKILL)
-        said = running.communicate(timeout=600)[0]
-    assert running.returncode == 0, said
+        output = running.communicate(timeout=600)[0]
+    assert running.returncode == 0, output
     log = (project.folder / "work/logs/demo/multi30k/embn-en-0-train.log").read_text()
     assert "resuming after epoch" in log
     trainings = [job for job in queue_log.read_text().splitlines() if "-N train " in job]

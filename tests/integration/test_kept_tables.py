@@ -58,9 +58,9 @@ def test_a_table_survives_evaluations_that_fail_and_is_replaced_by_the_next_comp
     before = published_files(project)
     evaluate(project, {"en": 50.0})  # German is missing
     for _ in range(2):
-        status, said = tabulate(project)
+        status, output = tabulate(project)
         assert status == 1
-        assert "evaluations are missing" in said and "multi30k mule-full 0 original" in said
+        assert "evaluations are missing" in output and "multi30k mule-full 0 original" in output
         assert published_files(project) == before
     evaluate(project, {"en": 50.0, "de": 35.0})
     assert tabulate(project)[0] == 0
@@ -72,9 +72,9 @@ def test_a_table_survives_evaluations_that_fail_and_is_replaced_by_the_next_comp
 def test_a_table_survives_an_invalid_definition_and_a_broken_stage(project: Project) -> None:
     before = published_files(project)
     project.configure(scale="demo", tables={"mine": {**TABLE, "rows": [*ROWS, *ROWS]}})
-    status, said = tabulate(project)
+    status, output = tabulate(project)
     assert status == 1
-    assert "tables.mine.rows.1.row: found 1, which is also the number of rows.0" in said
+    assert "tables.mine.rows.1.row: found 1, which is also the number of rows.0" in output
     project.configure(scale="demo", tables={"mine": TABLE})
     project.edit("pipeline/tables/tabulate.py", "numbers = _with_places(", "numbers = _with_places(1 / 0, ")
     assert tabulate(project)[0] == 1
@@ -87,12 +87,12 @@ def test_another_scale_does_not_touch_this_scales_table(project: Project) -> Non
         project.configure(scale=scale, tables={"mine": TABLE})
         if recalls:
             evaluate(project, recalls, scale)
-        status, said = tabulate(project)
-        assert status == 0, said
+        status, output = tabulate(project)
+        assert status == 0, output
         assert list(pd.read_csv(project.folder / "results/mine.csv")["scale"]) == [scale]
         for name, content in demo.items():
             assert (project.folder / "results/demo" / name).read_bytes() == content
-    assert "Tabulating" not in said  # the demo's table was there, and was shown again
+    assert "Tabulating" not in output  # the demo's table was there, and was shown again
     assert published_files(project) == demo
     assert list(pd.read_csv(project.folder / "results/paper/mine.csv")["multi30k en"]) == [60.0]
     assert (project.folder / "results/paper/comparison/mine.csv").exists()

@@ -122,11 +122,11 @@ WRONG: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("said", WRONG)
-def test_missing_captions_are_reported_before_training(shared_project: Project, said: str) -> None:
-    language = next(iter(WRONG[said]))
+@pytest.mark.parametrize("message", WRONG)
+def test_missing_captions_are_reported_before_training(shared_project: Project, message: str) -> None:
+    language = next(iter(WRONG[message]))
     wrong = {"one_per_language": True, "branches": "shared", "captions": "human", "features": "resnet50"}
-    wrong |= {"selection": WRONG[said]}
+    wrong |= {"selection": WRONG[message]}
     wrong |= {"settings": {"model": {"encoder": "vse", "word_vectors": "scratch", "recurrent": "gru"}}}
     rows = [{"row": 1, "method": "Wrong", "experiment": "wrong"}]
     few = {"columns": {"multi30k": [language]}, "rows": rows}
@@ -135,6 +135,6 @@ def test_missing_captions_are_reported_before_training(shared_project: Project, 
     shared_project.configure(**SETTINGS)
     assert done.returncode == 1
     logs = (shared_project.folder / "work/logs/demo/multi30k").glob("*.log")
-    told = [log.read_text() for log in logs if said in log.read_text()]
+    told = [log.read_text() for log in logs if message in log.read_text()]
     assert len(told) == 1 and told[0].count("error: ") == 1
     assert not (shared_project.folder / f"{FOLDER}/experiments/wrong-{language}").exists()

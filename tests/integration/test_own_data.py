@@ -67,9 +67,9 @@ def test_gaps_and_small_test_sets_are_reported_before_anything_runs(project: Pro
         lines = whole.splitlines(keepends=True)
         kept = [line for line in lines if ",sw," not in line or line.split(".")[0] not in set(tested)]
         table.write_text("".join(kept), encoding="utf-8")
-        said = dry_run(project)
-        assert "error: Captions of your own do not cover every split:" in said
-        assert "datasets.shapes: sw: no test image has a caption (found 48 train, 6 val, 0 test)" in said
+        output = dry_run(project)
+        assert "error: Captions of your own do not cover every split:" in output
+        assert "datasets.shapes: sw: no test image has a caption (found 48 train, 6 val, 0 test)" in output
     finally:
         table.write_text(whole, encoding="utf-8")
 
@@ -100,8 +100,8 @@ def test_photographs_next_to_archives_are_refused_and_a_single_archive_is_unpack
     """The archives would be used, and changed photographs in the folder would not."""
     mine = project.folder / "mine"
     shutil.make_archive(str(mine / "images" / "earlier"), "zip", mine / "images" / "some")
-    said = dry_run(project)
-    assert "datasets.shapes.images: mine/images has archives, such as mine/images/earlier.zip, and" in said
+    output = dry_run(project)
+    assert "datasets.shapes.images: mine/images has archives, such as mine/images/earlier.zip, and" in output
     (mine / "apart").mkdir()
     (mine / "images" / "earlier.zip").rename(mine / "apart" / "earlier.zip")
     project.edit("small.yaml", "mine/images", "mine/apart")
@@ -129,9 +129,9 @@ def test_the_caption_file_is_named_with_all_its_mistakes(project: Project) -> No
     finally:
         path.write_bytes(before)
     assert done.returncode == 1
-    said = done.stdout + done.stderr
-    assert "two-letter code" in said
-    assert "caption is empty" in said
+    output = done.stdout + done.stderr
+    assert "two-letter code" in output
+    assert "caption is empty" in output
 
 
 def test_with_a_custom_split_each_languages_file_is_read_only_for_it(project: Project) -> None:

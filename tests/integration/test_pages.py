@@ -134,5 +134,5 @@ def test_snakemakes_own_report_holds_tables_figures_and_claims(
     done = shared_project.snakemake("--report", str(tmp_path / "snakemake.html"), "results/report.html")
     assert done.returncode == 0, done.stdout + done.stderr
     text = (tmp_path / "snakemake.html").read_text(encoding="utf-8")
-    for said in ("a verdict on our numbers", "the nearest sentence in each language", "95% interval"):
-        assert said in text
+    for words in ("a verdict on our numbers", "the nearest sentence in each language", "95% interval"):
+        assert words in text

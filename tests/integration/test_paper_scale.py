@@ -135,10 +135,10 @@ def test_a_missing_photograph_is_named_with_how_to_request_it(
     project.configure(**{**settings, "sources": {**settings["sources"], "flickr30k": str(empty)}})
     done = project.snakemake("--cores", "1", "work/paper/multi30k/features.h5")
     project.configure(**settings)
-    said = done.stdout + done.stderr
+    output = done.stdout + done.stderr
     assert done.returncode == 1
-    assert "60 of 60 images" in said
-    assert "how to ask" in said
+    assert "60 of 60 images" in output
+    assert "how to ask" in output
 
 
 LESSONS = [

@@ -59,8 +59,8 @@ def test_two_experiments_are_compared_over_three_seeds(project: Project) -> None
 
 
 def test_a_mistyped_experiment_is_named(project: Project) -> None:
-    said = make_table(project, "results/compare/multi30k/mule-ful-vs-parallel-embn.csv")
-    assert "no experiment 'mule-ful', did you mean 'mule-full'" in said
+    output = make_table(project, "results/compare/multi30k/mule-ful-vs-parallel-embn.csv")
+    assert "no experiment 'mule-ful', did you mean 'mule-full'" in output
 
 
 def test_only_some_rows_of_a_table(project: Project) -> None:
@@ -70,5 +70,5 @@ def test_only_some_rows_of_a_table(project: Project) -> None:
     assert list(table["method"]) == ["MULE full"]
     assert list(table["multi30k en"]) == [61.7]  # the mean of 60, 65 and 60
     assert not (project.folder / "results/mine.csv").exists()
-    said = make_table(project, "results/mine-row2+7.csv", tables=tables)
-    assert "mine has no row 7" in said and "its rows are 1, 2" in said
+    output = make_table(project, "results/mine-row2+7.csv", tables=tables)
+    assert "mine has no row 7" in output and "its rows are 1, 2" in output

@@ -58,13 +58,13 @@ class Workflow(Project):
         """Unlock, as a person does after a power cut, and run."""
         if any(self.folder.glob(".snakemake/locks/*")):
             self.snakemake("--unlock", TARGET)
-        with open(self.folder / "said.txt", "ab") as said:
+        with open(self.folder / "output.txt", "ab") as log:
             return subprocess.Popen(
                 ["snakemake", "--configfile", "small.yaml", "--cores", "2", TARGET],
                 cwd=self.folder,
                 env=self.environment,
-                stdout=said,
-                stderr=said,
+                stdout=log,
+                stderr=log,
                 start_new_session=True,
             )
 
@@ -86,7 +86,7 @@ class Workflow(Project):
             time.sleep(0.05)
 
     def jobs_finished(self) -> int:
-        return (self.folder / "said.txt").read_text(errors="replace").count("Finished jobid")
+        return (self.folder / "output.txt").read_text(errors="replace").count("Finished jobid")
 
     def processes(self) -> Iterator[int]:
         """Processes that work in this folder, in whatever session."""
@@ -109,7 +109,7 @@ class Workflow(Project):
         }
 
     def log_tail(self) -> str:
-        return (self.folder / "said.txt").read_text(errors="replace")[-4000:]
+        return (self.folder / "output.txt").read_text(errors="replace")[-4000:]
 
 
 def content(path: Path) -> bytes:

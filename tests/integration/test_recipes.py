@@ -48,7 +48,7 @@ def finished_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 def follow(project: Project, title: str) -> str:
     """Write the files, apply the changes and run the commands of a recipe; returns their output."""
-    said = ""
+    output = ""
     for kind, text in SECTIONS[title]:
         if kind in ("yaml", "python"):
             path = project.folder / text.split("\n")[0].removeprefix("# ")
@@ -56,10 +56,10 @@ def follow(project: Project, title: str) -> str:
             path.write_text(text, encoding="utf-8")
         elif kind == "diff":
             # --recount and one line of context: other lines of the file may have moved.
-            said += run(project, ["git", "apply", "--recount", "-C1", "-"], text)
+            output += run(project, ["git", "apply", "--recount", "-C1", "-"], text)
         elif kind == "bash":
-            said += run(project, ["bash", "-euc", text])
-    return said
+            output += run(project, ["bash", "-euc", text])
+    return output
 
 
 def run(project: Project, command: list[str], given: str = "") -> str:
@@ -96,9 +96,9 @@ def contents(project: Project) -> dict[str, bytes]:
     }
 
 
-def jobs(said: str) -> dict[str, int]:
+def jobs(output: str) -> dict[str, int]:
     """Jobs by rule that the last dry run of an output announced."""
-    listed = said[said.rindex("Job stats") :]
+    listed = output[output.rindex("Job stats") :]
     return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", listed, re.M)}
 
 
@@ -139,10 +139,10 @@ def test_a_row_is_added_to_a_table(finished_project: Project) -> None:
 
 
 def test_two_settings_are_compared_over_three_seeds(finished_project: Project) -> None:
-    said = follow(finished_project, "Compare two settings over three seeds")
+    output = follow(finished_project, "Compare two settings over three seeds")
     curves = (finished_project.folder / "work/demo/multi30k/experiments/mule-embn").glob("seed*/curves.csv")
     best = [pd.read_csv(path)["val_mR"].max() for path in curves]
-    assert f"mule-embn: {sum(best) / 3:.1f} ± {pd.Series(best).std():.1f}, 3 seeds" in said
+    assert f"mule-embn: {sum(best) / 3:.1f} ± {pd.Series(best).std():.1f}, 3 seeds" in output
     results = finished_project.folder / "results"
     means = pd.read_csv(results / "margins.csv").set_index("method")
     paired = pd.read_csv(results / "compare" / "multi30k" / "wide-margin-vs-mule-embn.csv")
@@ -154,9 +154,9 @@ def test_two_settings_are_compared_over_three_seeds(finished_project: Project) -
         assert row.second == pytest.approx(means.loc["margin 0.05", f"multi30k {row.language}"], abs=0.051)
 
 
-def found_images(project: Project, said: str) -> list[str]:
+def found_images(project: Project, output: str) -> list[str]:
     """The images that a retrieval printed after their scores, the best one first."""
-    found = re.findall(r"^(-?[01][.]\d{3}) (\S+)$", said, re.M)
+    found = re.findall(r"^(-?[01][.]\d{3}) (\S+)$", output, re.M)
     assert [score for score, _ in found] == sorted((score for score, _ in found), key=float, reverse=True)
     split = pd.read_csv(project.folder / "work/demo/multi30k/split.csv").set_index("image")["split"]
     assert set(split[[image for _, image in found]]) == {"test"}
@@ -186,8 +186,8 @@ def test_the_commands_of_the_readme_are_planned(finished_project: Project) -> No
     assert len(commands) == 3
     for command in commands:
         if "scale=paper" in command:
-            said = run(finished_project, ["bash", "-uc", f"{command} || true"])
-            assert "must be requested" in said
+            output = run(finished_project, ["bash", "-uc", f"{command} || true"])
+            assert "must be requested" in output
         else:
             assert jobs(run(finished_project, shlex.split(command)))["train"] > 1
 
@@ -230,10 +230,10 @@ def test_a_branch_is_added_and_takes_the_maximum(finished_project: Project) -> N
 
 
 def test_a_language_is_added(finished_project: Project) -> None:
-    said = follow(finished_project, "Add a language")
-    assert "captions of multi30k in ja" in said
-    assert "extract_features" not in jobs(said)
-    assert jobs(said)["write_demo_captions"] == 1
+    output = follow(finished_project, "Add a language")
+    assert "captions of multi30k in ja" in output
+    assert "extract_features" not in jobs(output)
+    assert jobs(output)["write_demo_captions"] == 1
 
 
 def market(images: Path, language: str, words: list[str]) -> list[tuple[str, str, str, str]]:
@@ -304,16 +304,16 @@ def test_a_stage_is_added_by_a_function_a_line_and_a_rule(finished_project: Proj
 
 
 def test_another_scale_does_not_touch_this_one(finished_project: Project) -> None:
-    said = follow(finished_project, "Use another scale")
-    assert "work/flickr8k/multi30k" in said
-    assert "work/demo/multi30k" not in said
+    output = follow(finished_project, "Use another scale")
+    assert "work/flickr8k/multi30k" in output
+    assert "work/demo/multi30k" not in output
 
 
 def test_two_seeds_request_two_gpus(finished_project: Project) -> None:
-    said = follow(finished_project, "Two seeds on two GPUs")
-    assert {"seed 0", "seed 1"} <= set(re.findall(r"seed \d", said))
+    output = follow(finished_project, "Two seeds on two GPUs")
+    assert {"seed 0", "seed 1"} <= set(re.findall(r"seed \d", output))
     one = jobs(run(finished_project, ["snakemake", "-n", "results/table2.csv"]))
-    assert jobs(said)["train"] == one["train"] + 14  # the second seed has no results yet
+    assert jobs(output)["train"] == one["train"] + 14  # the second seed has no results yet
 
 
 def test_several_trainings_share_one_gpu(finished_project: Project) -> None:
@@ -324,8 +324,8 @@ def test_several_trainings_share_one_gpu(finished_project: Project) -> None:
 
 
 def test_the_controller_runs_as_a_job(finished_project: Project) -> None:
-    said = follow(finished_project, "The controller in sbatch or tmux")
-    assert jobs(said)["publish"] == 2
+    output = follow(finished_project, "The controller in sbatch or tmux")
+    assert jobs(output)["publish"] == 2
     (script,) = [text for kind, text in SECTIONS["The controller in sbatch or tmux"] if kind == "sbatch"]
     run(finished_project, ["bash", "-n"], script)
     unset = [line for line in script.split("\n") if line.startswith("unset")]
@@ -334,9 +334,9 @@ def test_the_controller_runs_as_a_job(finished_project: Project) -> None:
 
 
 def test_each_rule_that_may_request_a_gpu_has_the_gpu_partition(finished_project: Project) -> None:
-    said = follow(finished_project, "CPU and GPU partitions")
-    assert "profiles/mine" in said
-    assert jobs(said)["train"] > 1
+    output = follow(finished_project, "CPU and GPU partitions")
+    assert "profiles/mine" in output
+    assert jobs(output)["train"] > 1
     profile = yaml.safe_load((finished_project.folder / "profiles/mine/profile.yaml").read_text())
     rules = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
     asking = {

@@ -42,12 +42,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
 def test_a_table_is_made_by_queued_jobs(project: Project) -> None:
     project.configure(**DEMO)
     done = project.snakemake(*HERE, "results/small.csv")
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
-    planned = re.search(r"^total +(\d+)$", said, re.MULTILINE)
-    assert planned, said
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output
+    planned = re.search(r"^total +(\d+)$", output, re.MULTILINE)
+    assert planned, output
     local = 3  # tabulate, publish for the scale and in results/
-    assert said.count("has been submitted with SLURM jobid") == int(planned[1]) - local > 10
+    assert output.count("has been submitted with SLURM jobid") == int(planned[1]) - local > 10
     table = pd.read_csv(project.folder / "results" / "small.csv")
     assert table.filter(like="multi30k").notna().all(axis=None)
 
@@ -60,9 +60,9 @@ def test_a_cancelled_training_resumes_from_its_checkpoint(project: Project) -> N
         _wait(lambda: checkpoint.exists() or running.poll() is not None)
         assert running.poll() is None, "it ended before it could be cancelled"
         subprocess.run(["scancel", "--state=RUNNING", "--user=root"], check=True)
-        said = running.communicate(timeout=300)[0]
-    assert running.returncode == 0, said
-    assert "Trying to restart job" in said
+        output = running.communicate(timeout=300)[0]
+    assert running.returncode == 0, output
+    assert "Trying to restart job" in output
     log = (project.folder / "work/logs/demo/multi30k/embn-en-0-train.log").read_text()
     assert "resuming after epoch" in log
 
@@ -76,8 +76,8 @@ def test_a_cancelled_training_saves_its_step_before_slurm_kills_it(project: Proj
         _wait(lambda: checkpoint.exists() or running.poll() is not None)
         assert running.poll() is None, "it ended before it could be cancelled"
         subprocess.run(["scancel", "--state=RUNNING", "--user=root"], check=True)
-        said = running.communicate(timeout=300)[0]
-    assert running.returncode == 1, said
+        output = running.communicate(timeout=300)[0]
+    assert running.returncode == 1, output
     ended = re.search(r"ended by SIGTERM\. .* is from epoch (\d+), step (\d+)\.", log.read_text())
     assert ended, log.read_text()
     saved = torch.load(checkpoint, weights_only=True)
@@ -92,9 +92,9 @@ def test_a_job_over_its_time_is_reported_with_its_log(project: Project) -> None:
     target = "work/demo/multi30k/experiments/embn-de/seed0/model.pt"
     limit = ["--set-resources", "train:runtime=1", "--retries", "0"]
     done = project.snakemake(*HERE, *limit, "--", target)
-    said = done.stdout + done.stderr
+    output = done.stdout + done.stderr
     assert done.returncode == 1
-    assert "work/logs/demo/multi30k/embn-de-0-train.log" in said
+    assert "work/logs/demo/multi30k/embn-de-0-train.log" in output
     assert (project.folder / "work/demo/checkpoints/multi30k-embn-de-0.pt").exists()
 
 

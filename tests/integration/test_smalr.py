@@ -100,8 +100,10 @@ def queries(inputs: Inputs, things: dict[str, list[str]], tmp_path: Path) -> lis
     for source, target in (("en", "de"), ("de", "en")):
         words = dict(zip(things[source], things[target], strict=True))
         table = read_sentences(inputs.sentences[list(things).index(source)])
-        said = [" ".join(words[word] for word in caption.split()) for caption in table["caption"]]
-        translated = table.assign(caption=said, language=target, origin="dictionary", source_language=source)
+        sentences = [" ".join(words[word] for word in caption.split()) for caption in table["caption"]]
+        translated = table.assign(
+            caption=sentences, language=target, origin="dictionary", source_language=source
+        )
         lost = table[(table["split"] == "test")].index[:1]
         output = tmp_path / f"{source}-{target}.csv"
         write_sentences(with_tokens(translated.drop(lost), target), output)
@@ -214,8 +216,8 @@ def test_smalr_learns_from_the_captions(
     words = Sentences(torch.tensor([[1, 8, 5]]), torch.tensor([3]))  # of line 1, 8 and 5 of words/de.txt
     expected = read.eval().embed_sentences({"de": words}).multimodal.detach().numpy()
     lines = (bundle / "words" / "de.txt").read_text().splitlines()
-    said = " ".join(lines[row - 1] for row in (1, 8, 5))
-    np.testing.assert_array_equal(load(bundle).embed_sentences([said], "de"), expected)
+    words_read = " ".join(lines[row - 1] for row in (1, 8, 5))
+    np.testing.assert_array_equal(load(bundle).embed_sentences([words_read], "de"), expected)
     # By chance 41 and 44 among 12 images; a model that learned nothing stays there.
     for kind, result in found.items():
         assert result["queries"] == kind

@@ -41,10 +41,10 @@ def test_a_table_of_four_languages_needs_no_translated_language(project: Project
 
 
 def test_without_a_provider_every_pair_is_reported(project: Project) -> None:
-    said = project.snakemake("-n", "results/smalr/table2.csv", "--config", "scale=paper").stdout
-    assert "Translations are needed between these languages" in said
+    output = project.snakemake("-n", "results/smalr/table2.csv", "--config", "scale=paper").stdout
+    assert "Translations are needed between these languages" in output
     for pair in ("en-zh", "en-ja", "en-ar", "en-af", "en-ko", "en-ru"):
-        assert pair in said
+        assert pair in output
 
 
 def test_a_report_trains_models_that_only_a_figure_needs_if_it_names_the_figure(project: Project) -> None:

@@ -116,7 +116,7 @@ def frozen_inputs(inputs: Inputs, things: dict[str, list[str]], tmp_path: Path) 
         table = read_sentences(path)
         language, captions = table["language"].iloc[0], sorted(set(table["caption"]))
         named = np.array(
-            [[word in said.split() for word in things[language]] for said in captions], np.float32
+            [[word in caption.split() for word in things[language]] for caption in captions], np.float32
         )
         vectors = np.vstack([np.zeros((1, 8), np.float32), named])
         output = tmp_path / f"frozen-{language}.h5"

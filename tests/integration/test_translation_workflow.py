@@ -83,10 +83,10 @@ def test_the_days_requests_stop_the_run_with_their_message(shared_project: Proje
 def test_a_pair_without_english_has_no_dictionary(shared_project: Project) -> None:
     shared_project.configure(**DEMO)
     done = shared_project.snakemake("-n", "work/demo/multi30k/translations/fr-de.csv")
-    said = " ".join((done.stdout + done.stderr).split())
+    output = " ".join((done.stdout + done.stderr).split())
     assert done.returncode == 1
-    assert "fr-de: the bilingual dictionaries have English on one side" in said
-    assert "ValueError" not in said
+    assert "fr-de: the bilingual dictionaries have English on one side" in output
+    assert "ValueError" not in output
 
 
 def test_a_providers_mistakes_are_reported_together(shared_project: Project, tmp_path: Path) -> None:
@@ -96,6 +96,6 @@ def test_a_providers_mistakes_are_reported_together(shared_project: Project, tmp
         "en-cs": {"provider": "gogle"},
     }})  # fmt: skip
     done = shared_project.snakemake("-n", TABLE)
-    said = " ".join((done.stdout + done.stderr).split())
-    assert "translation.pairs.en-de: unknown key 'model'" in said
-    assert "translation.pairs.en-cs.provider: found 'gogle', expected dictionary, files, marian" in said
+    output = " ".join((done.stdout + done.stderr).split())
+    assert "translation.pairs.en-de: unknown key 'model'" in output
+    assert "translation.pairs.en-cs.provider: found 'gogle', expected dictionary, files, marian" in output

@@ -79,11 +79,11 @@ def test_each_direction_is_searched_by_the_similarity_of_the_model(
     sentences = [(images[place], "en", text) for place, text in enumerate(texts)]
     write_index(model, tmp_path / "index", photographs_listed(images, {}, None), inputs.features, sentences)
     index = open_index(tmp_path / "index")
-    seen, said = model.embed_features(features), model.embed_sentences(texts, "en")
+    seen, sentence_vectors = model.embed_features(features), model.embed_sentences(texts, "en")
     np.testing.assert_allclose(index.image_vectors, seen, atol=1e-3)
-    expected = similarity(said, seen, model.network.similarity)
+    expected = similarity(sentence_vectors, seen, model.network.similarity)
 
-    found = model.images_of_sentences(index, said, 5)
+    found = model.images_of_sentences(index, sentence_vectors, 5)
     np.testing.assert_allclose(found.scores, -np.sort(-expected, axis=1)[:, :5], atol=2e-3)
     for row, places in enumerate(found.rows):
         np.testing.assert_allclose(expected[row, places], found.scores[row], atol=2e-3)
@@ -202,8 +202,8 @@ def test_features_of_another_network_or_other_crops_are_refused(
     store, output = tmp_path / "given.h5", tmp_path / "index"
     model.bundle.backbone.update(crops=10, mean=[0.5, 0.5, 0.5], precision="float32")
 
-    def index_of(said: dict[str, Any]) -> None:
-        write_features(store, images, features, said)
+    def index_of(message: dict[str, Any]) -> None:
+        write_features(store, images, features, message)
         _index(model, store, output)
 
     others: list[dict[str, Any]] = [
@@ -219,12 +219,12 @@ def test_features_of_another_network_or_other_crops_are_refused(
         {},
         {"backbone": "eight things", "precision": "bfloat16"},
     ]
-    for said in others:
+    for message in others:
         with pytest.raises(InputError, match="not features as the model was trained on"):
-            index_of(said)
+            index_of(message)
         assert not output.exists()
-    for said in alike:
-        index_of(said)
+    for message in alike:
+        index_of(message)
         assert open_index(output).images == images
     model.bundle.backbone["backbone"] = "eight things (drawn)"
     index_of({"backbone": "eight things"})

@@ -210,10 +210,10 @@ def test_all_mistakes_in_a_bundle_are_reported_together(bundle: Path) -> None:
     (bundle / "words/de.txt").unlink()
     with open(bundle / "words/fr.txt", "a") as file:
         file.write("autre\n")
-    with pytest.raises(InputError) as said:
+    with pytest.raises(InputError) as caught:
         read_bundle(bundle)
-    assert "words/de.txt: is not there" in str(said.value)
-    assert "words/fr.txt: its sha256 is not the one in model.json" in str(said.value)
+    assert "words/de.txt: is not there" in str(caught.value)
+    assert "words/fr.txt: its sha256 is not the one in model.json" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_a_bundle_with_other_recalls_is_not_written(
     (tmp_path / "test.json").write_text(json.dumps(evaluated))
     shutil.copy(seed / "test-original-ranks.csv.gz", tmp_path)
     data = finished_search.folder / DATA
-    with pytest.raises(InputError, match=r"de s2i_R@5: the bundle has") as said:
+    with pytest.raises(InputError, match=r"de s2i_R@5: the bundle has") as caught:
         write_bundle(
             seed / "model.pt",
             data / "features.h5",
@@ -250,7 +250,7 @@ def test_a_bundle_with_other_recalls_is_not_written(
             tmp_path / "test.json",
             tmp_path / "bundle",
         )
-    assert "de mR" not in str(said.value)
+    assert "de mR" not in str(caught.value)
     assert not (tmp_path / "bundle").exists()
 
 
@@ -287,11 +287,11 @@ def test_search_finds_what_a_plain_sort_finds(
     np.testing.assert_allclose(found.scores, np.take_along_axis(scores, expected, 1), atol=1e-5)
     assert (found.rows == expected).mean() > 0.98  # the two products may round a tie otherwise
     picture = finished_search.folder / DATA / f"images/{index.images[2]}.jpg"
-    said = model.search(index, images=[picture], search_in="sentences", top_k=len(index.sentences))
-    assert sorted(said.rows[0]) == list(range(len(index.sentences)))
+    nearest = model.search(index, images=[picture], search_in="sentences", top_k=len(index.sentences))
+    assert sorted(nearest.rows[0]) == list(range(len(index.sentences)))
     vectors = np.asarray(index.sentence_vectors, np.float32)
     np.testing.assert_allclose(
-        said.scores[0], vectors[said.rows[0]] @ model.embed_images([picture])[0], atol=1e-5
+        nearest.scores[0], vectors[nearest.rows[0]] @ model.embed_images([picture])[0], atol=1e-5
     )
     assert model.search(index, images=[picture], top_k=1).rows.tolist() == [[2]]
 
@@ -369,8 +369,8 @@ def test_photographs_get_captions_by_their_names(
         test & {path.stem for path in folder.rglob("*.jpg")}
     )
     for image in index.images:
-        said = [index.sentences[row] for row in index.sentences_of[image]]
-        english = [text for _, language, text in said if language == "en"]
+        captions = [index.sentences[row] for row in index.sentences_of[image]]
+        english = [text for _, language, text in captions if language == "en"]
         assert english == list(table["caption"][table["image"] == Path(image).stem])
 
 
@@ -636,7 +636,7 @@ def test_the_interface_is_described(page: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "said"),
+    ("path", "status", "message"),
     [
         ("/api/sentence", 422, "q: Field required"),
         ("/api/sentence?q=", 422, "q: String should have at least 1 character"),
@@ -663,9 +663,9 @@ def test_the_interface_is_described(page: Served) -> None:
         ("/page/server.py", 404, "No such file."),
     ],
 )
-def test_mistakes_are_reported_in_one_line(page: Served, path: str, status: int, said: str) -> None:
+def test_mistakes_are_reported_in_one_line(page: Served, path: str, status: int, message: str) -> None:
     answer = page.get(path)
-    assert (answer.status, answer.json) == (status, {"error": said})
+    assert (answer.status, answer.json) == (status, {"error": message})
 
 
 # Requests from strangers
@@ -804,10 +804,10 @@ def test_no_query_is_logged(page: Served, finished_search: Project) -> None:
     page.get("/api/sentence?q=dog+secretword")
     page.get("/api/sentence?q=secretword")
     page.get("/photograph?image=/etc/secretword")
-    said = page.said.read_text()
-    assert "secretword" not in said
-    assert "Traceback" not in said
-    assert "alert" not in said
+    log = page.log.read_text()
+    assert "secretword" not in log
+    assert "Traceback" not in log
+    assert "alert" not in log
 
 
 @pytest.mark.extended
@@ -837,7 +837,7 @@ def test_a_token_is_required_and_not_logged(seed: Path, tmp_path: Path) -> None:
         assert "303" in answer.splitlines()[0]
         assert "location: ?q=dog" in answer
         assert "HttpOnly" in answer and "SameSite=strict" in answer
-        assert TOKEN not in page.said.read_text()
+        assert TOKEN not in page.log.read_text()
 
 
 def test_many_clients_at_once_get_correct_answers(finished_search: Project, page: Served) -> None:
@@ -858,7 +858,7 @@ def test_many_clients_at_once_get_correct_answers(finished_search: Project, page
 def browser(page: Served, tmp_path: Path) -> Iterator[Tab]:
     with tab(tmp_path) as opened:
         yield opened
-        assert opened.said == []
+        assert opened.messages == []
         elsewhere = [one for one in opened.asked if page.address not in one]
         assert elsewhere == []
 
@@ -1022,7 +1022,7 @@ def test_a_visit_below_a_path(
         browser.until("document.querySelector('.language-note')")
         assert browser.value("location.href") == asked
         assert first_images(browser, f"{address}/") != shown
-        assert browser.said == []
+        assert browser.messages == []
         assert [one for one in browser.asked if not one.startswith((f"{address}/", "blob:"))] == []
 
 
@@ -1039,10 +1039,10 @@ def test_the_first_screen(
     assert set(shown) <= set(index.images)
     recalls = json.loads((seed / "test-original.json").read_text())["test"]
     names = {"en": "English", "de": "German", "fr": "French", "cs": "Czech"}
-    said = ", ".join(f"{names[code]} {recalls[code]['mR']:.1f}" for code in LANGUAGES)
+    line = ", ".join(f"{names[code]} {recalls[code]['mR']:.1f}" for code in LANGUAGES)
     counts = f"{len(index.images)} scenes with {len(index.sentences)} captions"
     assert text_of(browser, ".summary") == (
-        f"multi30k mule-full seed 0 · {counts} · mR (mean recall, %) on its test split: {said}"
+        f"multi30k mule-full seed 0 · {counts} · mR (mean recall, %) on its test split: {line}"
     )
     assert text_of(browser, "h1") == browser.value("document.title") == "Search scenes"
     assert text_of(browser, "#language").startswith("detectEnglish")
@@ -1112,7 +1112,7 @@ def test_the_first_screen_of_other_indexes(
         browser.click(".first .grid a")
         browser.until("document.querySelector('.query-image img')?.naturalWidth")
         assert text_of(browser, ".column h3") == "No other picture is indexed"
-        assert browser.said == []
+        assert browser.messages == []
         (tmp_path / "photographs/red.png").unlink()
         browser.call("Network.setCacheDisabled", cacheDisabled=True)
         browser.open(page.address + "/?index=2")

@@ -46,7 +46,7 @@ def test_a_lossless_webp_is_accepted_and_its_size_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "said"),
+    ("form", "message"),
     [
         ("GIF", "is a GIF"),
         ("BMP", "is a BMP"),
@@ -57,13 +57,15 @@ def test_a_lossless_webp_is_accepted_and_its_size_read() -> None:
         ("PPM", "is not a picture that can be read"),
     ],
 )
-def test_other_formats_are_refused_and_named(form: str, said: str) -> None:
-    with pytest.raises(InputError, match=f"^The file {said}; expected a JPEG, PNG or WebP of at most 20 MB"):
+def test_other_formats_are_refused_and_named(form: str, message: str) -> None:
+    with pytest.raises(
+        InputError, match=f"^The file {message}; expected a JPEG, PNG or WebP of at most 20 MB"
+    ):
         check_picture(picture(form))
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "Nothing was sent as the body of the request"),
         (b"GIF89a", "The file is a GIF"),
@@ -79,19 +81,19 @@ def test_other_formats_are_refused_and_named(form: str, said: str) -> None:
         (b"\0" * 99, "The file is not a picture that can be read"),
     ],
 )
-def test_files_that_are_not_pictures_are_refused_and_named(content: bytes, said: str) -> None:
-    with pytest.raises(InputError, match=f"^{said}.*; expected a JPEG, PNG or WebP of at most"):
+def test_files_that_are_not_pictures_are_refused_and_named(content: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=f"^{message}.*; expected a JPEG, PNG or WebP of at most"):
         check_picture(content)
 
 
 @pytest.mark.parametrize("size", [(100_000, 100_000), (2**31 - 1, 1), (8000, 5001)])
 def test_a_decompression_bomb_is_refused_without_using_memory(size: tuple[int, int]) -> None:
     tracemalloc.start()
-    with pytest.raises(InputError, match=r"pixels") as said:
+    with pytest.raises(InputError, match=r"pixels") as caught:
         check_picture(png_that_declares(*size))
     assert tracemalloc.get_traced_memory()[1] < 2_000_000
     tracemalloc.stop()
-    assert "\n" not in str(said.value)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("size", [(16_000, 16_000), (2**24, 200)])

@@ -106,12 +106,12 @@ def test_own_captions_come_before_added_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [("", "the file is empty"), ("image,split\n", "'tokens' is missing; found image, split")],
 )
-def test_another_table_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_another_table_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "added.csv").write_text(text)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         read_added(tmp_path / "added.csv")
 
 

@@ -33,11 +33,11 @@ ENGLISH = ["A dog runs.", "Two dogs run on the red grass.", "A red cat sleeps.",
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sentence tables of two languages, and a BERT pretrained on them."""
     folder = tmp_path_factory.mktemp("bert")
-    said = {
+    texts = {
         "en": ENGLISH,
         "de": ["Ein Hund läuft.", "Eine Katze schläft.", "Der Hund schläft.", "Rote Katze."],
     }
-    for language, captions in said.items():
+    for language, captions in texts.items():
         splits = ["train", "train", "val", "test"]
         rows = [(str(n), splits[n], language, caption, "human", "") for n, caption in enumerate(captions)]
         write_sentences(with_tokens(caption_table(rows), language), folder / f"{language}.csv")

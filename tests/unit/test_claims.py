@@ -468,16 +468,16 @@ def test_a_verdict_mentions_comparisons_that_rest_on_translations(tmp_path: Path
     full = of_models({name: {"fr": 40, "de": 60} for name in ("mule-full", "parallel-embn")})
     trained_on = {("multi30k", "mule-full", "original", 0): {"en-fr": {"dictionary": 5}}}
     human = settings().human
-    for languages, said in (
+    for languages, message in (
         (["en", "de", "fr"], ""),
         (["en", "de"], "; captions in fr are translations here"),
     ):
         paths = write_evaluations(tmp_path, full, trained_on=trained_on)
         found = judgement(tmp_path, paths, FRENCH, of=settings(human={**human, "multi30k": languages}))
-        assert found["reason"].endswith(f"1 of 1 rest on word-by-word translations{said}; {ONE_SEED}")
+        assert found["reason"].endswith(f"1 of 1 rest on word-by-word translations{message}; {ONE_SEED}")
         line = pd.read_csv(tmp_path / "comparison.csv", keep_default_na=False).iloc[0]
         assert line["translations"] == "dictionary (word by word)" and line["word_by_word"] == "yes"
-        assert line["not_human"] == ("fr" if said else "")
+        assert line["not_human"] == ("fr" if message else "")
     bare = judgement(tmp_path, write_evaluations(tmp_path, full), FRENCH)
     assert "translations" not in bare["reason"]
 

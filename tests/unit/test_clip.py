@@ -89,11 +89,13 @@ def test_similarities_are_those_of_the_models_own_forward_pass(
     taken = processor.image_processor(images=images, return_tensors="pt")
     if "SigLIP" in kind:  # whole lengths and no mask, as it was trained
         whole_length = whole.config.text_config.max_position_embeddings
-        said = processor.tokenizer(texts, padding="max_length", max_length=whole_length, return_tensors="pt")
-        taken |= {"input_ids": said["input_ids"]}
+        tokens = processor.tokenizer(
+            texts, padding="max_length", max_length=whole_length, return_tensors="pt"
+        )
+        taken |= {"input_ids": tokens["input_ids"]}
     else:
-        said = processor.tokenizer(texts, padding=True, return_tensors="pt")
-        taken |= {key: said[key] for key in ("input_ids", "attention_mask")}
+        tokens = processor.tokenizer(texts, padding=True, return_tensors="pt")
+        taken |= {key: tokens[key] for key in ("input_ids", "attention_mask")}
     with torch.inference_mode():
         logits = whole(**taken)
         bias = getattr(whole, "logit_bias", torch.zeros(1))
@@ -138,8 +140,8 @@ def test_recalls_are_those_of_the_whole_matrix(clip: Path, data: Path) -> None:
         images = sorted(set(table["image"]))
         assert len(images) == count
         seen = model.embed_images(pictures(data, images))
-        said = model.embed_sentences(list(table["caption"]))
-        similar = (said @ seen.T).numpy()
+        sentence_vectors = model.embed_sentences(list(table["caption"]))
+        similar = (sentence_vectors @ seen.T).numpy()
         own = np.array([images.index(image) for image in table["image"]])
         recalls = found.loc[language, [f"{way}_R@{k}" for way in ("i2s", "s2i") for k in (1, 5, 10)]]
         # Vectors of other batches are equal up to rounding, which may exchange two similarities.
@@ -239,9 +241,9 @@ def test_missing_or_damaged_weights_are_refused(clip: Path, tmp_path: Path) -> N
     save_file(weights, tmp_path / "lacking" / "model.safetensors", {"format": "pt"})
     whole = (clip / "model.safetensors").read_bytes()
     (tmp_path / "cut" / "model.safetensors").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError) as said:
+    with pytest.raises(InputError) as caught:
         check_models([str(tmp_path / "lacking"), str(clip), str(tmp_path / "cut"), str(tmp_path / "none")])
-    lines = str(said.value).splitlines()
+    lines = str(caught.value).splitlines()
     assert lines[0] == "Models of `context` that cannot be used:"
     assert (
         "lacking: 1 of its weights are missing, the first text_projection.weight. Fetch it again." in lines[1]

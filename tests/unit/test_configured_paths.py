@@ -98,7 +98,7 @@ def test_each_single_missing_path_is_noticed(tmp_path: Path, line: str) -> None:
     put_everything(tmp_path)
     path = tmp_path / line.partition(": ")[2]
     path.rename(path.with_name("gone"))
-    assert [said.partition(": not there")[0] for said in messages(**EVERYWHERE)] == [line]
+    assert [message.partition(": not there")[0] for message in messages(**EVERYWHERE)] == [line]
 
 
 def test_a_similar_name_is_suggested_for_a_mistyped_one(tmp_path: Path) -> None:

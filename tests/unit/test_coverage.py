@@ -87,8 +87,8 @@ def test_repeated_captions_of_an_image_cause_a_warning(tmp_path: Path) -> None:
     Path(str(data.captions)).write_text(TABLE + "a.png,en,one,train\na.png,en,one,train\n")
     covered = coverage(data, None)
     assert (covered.left_out, covered.repeats) == ({}, {"en": 2})
-    (said,) = caption_warnings("mine", covered)
-    assert "mine: en: captions that repeat an earlier one of the same image: 2" in said
+    (warning,) = caption_warnings("mine", covered)
+    assert "mine: en: captions that repeat an earlier one of the same image: 2" in warning
 
 
 def test_a_language_without_a_caption_of_its_origin_is_named(tmp_path: Path) -> None:
@@ -105,9 +105,9 @@ def test_a_language_without_a_caption_of_its_origin_is_named(tmp_path: Path) -> 
 
 def test_gaps_are_reported_with_what_to_do() -> None:
     counts = {"en": {"train": 0, "val": 5, "test": 5}, "sw": {"train": 0, "val": 5, "test": 0}}
-    (said,) = missing_captions("mine", counts, languages=["en"][1:])
-    assert said.startswith("datasets.mine: sw: no test image has a caption (found 0 train, 5 val, 0 test)")
-    assert "take sw out of datasets.mine.languages" in said
+    (message,) = missing_captions("mine", counts, languages=["en"][1:])
+    assert message.startswith("datasets.mine: sw: no test image has a caption (found 0 train, 5 val, 0 test)")
+    assert "take sw out of datasets.mine.languages" in message
     english, swahili = missing_captions("mine", counts, languages=["en", "sw"])
     assert "en: no train image" in english
     assert "sw: no train and no test image" in swahili

@@ -98,11 +98,11 @@ def test_a_plan_contains_only_what_the_scene_has() -> None:
         scene = draw_scene(random)
         plan = draw_plan(scene, random)
         assert plan.slots in FRAMES[plan.frame]
-        for said in plan.mentions.values():
-            group = next(group for group in scene.groups if group.kind == said.words["noun"])
-            assert said.words["number"] == str(group.count)
-            assert said.words.get("colour", group.colour) == group.colour
-            assert said.words.get("size", group.size) == group.size
+        for mention in plan.mentions.values():
+            group = next(group for group in scene.groups if group.kind == mention.words["noun"])
+            assert mention.words["number"] == str(group.count)
+            assert mention.words.get("colour", group.colour) == group.colour
+            assert mention.words.get("size", group.size) == group.size
         assert plan.words.get("background", scene.background) == scene.background
 
 

@@ -300,7 +300,7 @@ def test_no_password_is_in_a_message_whatever_the_server_or_the_proxy_says(
     repeated = whole("", status=f"403 me:tell-nobody {b64encode(b'me:tell-nobody').decode()}")
     broken = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\x1b[31mtell\r\n" + b"x" * 9999
     title = b64encode(b"me:tell-nobody").decode()
-    for answer, said in (
+    for answer, message in (
         (repeated, "the server answered 403 Forbidden"),
         (
             whole(f"<html><title>No, {title}, tell-<b>nobody</b></title>", "text/html"),
@@ -312,19 +312,19 @@ def test_no_password_is_in_a_message_whatever_the_server_or_the_proxy_says(
         ),
         (broken, "the transfer broke off: "),
     ):
-        with answering(always(answer)) as url, pytest.raises(InputError) as told:
+        with answering(always(answer)) as url, pytest.raises(InputError) as caught:
             download_file([f"{url}x"], tmp_path / "x", FILE, DIGEST, patience=HASTE)
-        assert said in str(told.value)
-        assert not re.search(r"tell.{0,5}nobody|dGVsbC1|\x1b", str(told.value))
+        assert message in str(caught.value)
+        assert not re.search(r"tell.{0,5}nobody|dGVsbC1|\x1b", str(caught.value))
         assert (
-            "bWU6" not in str(told.value) or said == "the server sent a page"
+            "bWU6" not in str(caught.value) or message == "the server sent a page"
         )  # the user's name, in a title
-        assert len(str(told.value)) < 1000
+        assert len(str(caught.value)) < 1000
     monkeypatch.setenv("http_proxy", "http://me:tell-nobody@127.0.0.1:1/x")
     monkeypatch.setenv("no_proxy", "")
-    with pytest.raises(InputError, match="no answer") as told:
+    with pytest.raises(InputError, match="no answer") as caught:
         download_file(["http://host.invalid/x"], tmp_path / "x", FILE, DIGEST, patience=HASTE)
-    assert "tell-nobody" not in str(told.value)
+    assert "tell-nobody" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", DRIPPING)
@@ -673,8 +673,8 @@ def test_two_processes_never_write_one_part(web: Web) -> None:
 def test_progress_is_logged(web: Web) -> None:
     with _process(web) as process:
         assert process.stderr
-        said = process.stderr.read()
-    assert re.search(r"bytes 1,080,000/1,080,000 \(100%\), [\d,.]+/s, 0 s left", said)
+        output = process.stderr.read()
+    assert re.search(r"bytes 1,080,000/1,080,000 \(100%\), [\d,.]+/s, 0 s left", output)
 
 
 def test_help_needs_no_requests() -> None:

@@ -43,9 +43,9 @@ def test_a_mistake_in_the_code_is_not_a_system_error(error: BaseException) -> No
 def test_a_list_of_mistakes_is_cut_after_ten_lines() -> None:
     raise_together([], "Wrong:")
     for count, last in ((9, "8"), (10, "and 2 more"), (500, "and 492 more")):
-        with pytest.raises(Exception) as told:
+        with pytest.raises(Exception) as caught:
             raise_together(map(str, range(count)), "Wrong:")
-        lines = str(told.value).split("\n  - ")
+        lines = str(caught.value).split("\n  - ")
         assert (lines[0], lines[1], lines[-1], len(lines)) == ("Wrong:", "0", last, 10)
 
 

@@ -200,9 +200,9 @@ def test_other_vocabularies_and_damaged_files_are_reported(tmp_path: Path) -> No
     with pytest.raises(InputError, match="run `assign`"):
         HybridEmbedding.values(settings(), vocabularies(en=5), None)
     path = write_entries(tmp_path)
-    with pytest.raises(InputError, match=r"'en': assigned \(5, 2\), .* have \(9, 2\)") as told:
+    with pytest.raises(InputError, match=r"'en': assigned \(5, 2\), .* have \(9, 2\)") as caught:
         HybridEmbedding.values(settings(), vocabularies(en=9, fr=3), path)
-    assert "'fr': assigned (0, 0)" in str(told.value)
+    assert "'fr': assigned (0, 0)" in str(caught.value)
     fewer = settings().model_copy(update={"hybrid": Hybrid(frequent_words=1, frequent_dim=1)})
     with pytest.raises(InputError, match=r"'en': assigned \(5, 2\), .* have \(5, 1\)"):
         HybridEmbedding.values(fewer, vocabularies(en=5), path)

@@ -76,9 +76,9 @@ def test_an_interrupted_stage_reports_it_and_leaves_no_temporary_file(tmp_path: 
     assert stage.stdout
     assert stage.stdout.readline() == "writes\n"
     stage.send_signal(signal.SIGTERM)
-    _, said = stage.communicate(timeout=60)
+    _, output = stage.communicate(timeout=60)
     assert stage.returncode == 128 + signal.SIGTERM
-    assert said == "ended by SIGTERM. What was finished is kept. Run the same command again to resume.\n"
+    assert output == "ended by SIGTERM. What was finished is kept. Run the same command again to resume.\n"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -46,10 +46,12 @@ def test_each_bar_is_as_high_as_its_number(tmp_path: Path) -> None:
     bars = [bar for bar in root.iter(f"{SVG}rect") if bar.find(f"{SVG}title") is not None]
     found = []
     for bar in bars:
-        said = re.fullmatch(r"(.+), (\w+): (\S+) \((\S+) to (\S+)\)", str(bar.findtext(f"{SVG}title")))
-        assert said
-        found.append((float(bar.attrib["x"]), said[1], said[2], *map(float, said.groups()[2:])))
-        assert float(bar.attrib["height"]) / float(said[3]) == pytest.approx(162 / 60, abs=0.01)  # axis to 60
+        title = re.fullmatch(r"(.+), (\w+): (\S+) \((\S+) to (\S+)\)", str(bar.findtext(f"{SVG}title")))
+        assert title
+        found.append((float(bar.attrib["x"]), title[1], title[2], *map(float, title.groups()[2:])))
+        assert float(bar.attrib["height"]) / float(title[3]) == pytest.approx(
+            162 / 60, abs=0.01
+        )  # axis to 60
     expected = [
         (method, language, number, number - 2, number + 3)
         for way in (0, 10)

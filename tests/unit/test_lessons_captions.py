@@ -36,7 +36,7 @@ def published_part(folder: Path, part: str, language: str, split: dict[str, str]
 
 def sentences(rows: list[tuple[str, str, str]], language: str = "en") -> pd.DataFrame:
     """Sentence table of (image, split, tokens)."""
-    every = [(image, split, language, said, "human", "", said) for image, split, said in rows]
+    every = [(image, split, language, caption, "human", "", caption) for image, split, caption in rows]
     return pd.DataFrame(every, columns=SENTENCE_COLUMNS)
 
 
@@ -54,8 +54,8 @@ def test_the_comparable_part_has_five_with_their_punctuation(sources: Path, lang
     assert part["image"].value_counts().to_dict() == dict.fromkeys(SPLIT, 5)
     of_first = part[part["image"] == MULTI30K_IMAGES["train"][0]]
     expected = [caption(MULTI30K_IMAGES["train"][0], language, number).lower() for number in range(5)]
-    joined = [said.replace(" ", "") for said in of_first["tokens"]]
-    assert joined == [said.replace(" ", "") for said in expected]
+    joined = [tokens.replace(" ", "") for tokens in of_first["tokens"]]
+    assert joined == [tokens.replace(" ", "") for tokens in expected]
     assert part["tokens"].str.contains(" .", regex=False).all()
 
 
@@ -141,7 +141,9 @@ def test_every_caption_can_be_sampled_and_languages_are_sampled_independently() 
     of_language = {
         language: caption_sample(five_each().assign(language=language), 1, 0) for language in ("en", "de")
     }
-    numbers = [said.split()[1] for said in of_language["en"]["tokens"][of_language["en"]["split"] != "test"]]
+    numbers = [
+        tokens.split()[1] for tokens in of_language["en"]["tokens"][of_language["en"]["split"] != "test"]
+    ]
     assert set(numbers) == set("01234")
     assert list(of_language["en"]["tokens"]) != list(of_language["de"]["tokens"])
     assert list(caption_sample(five_each(), 1, 1)["tokens"]) != list(of_language["en"]["tokens"])
@@ -255,8 +257,8 @@ def test_human_translations_are_used_next_to_independent_captions(write_captions
 
 def test_halves_and_the_captions_of_all_images_to_pair(tmp_path: Path) -> None:
     """Images 1 and 2 are the first half, 3 and 4 the second; `cat` occurs only in the second."""
-    said = {"1": ["dog"], "2": ["dog", "dog dog"], "3": ["cat"], "4": ["dog"]}
-    rows = [(image, "train", tokens) for image, texts in said.items() for tokens in texts]
+    captions = {"1": ["dog"], "2": ["dog", "dog dog"], "3": ["cat"], "4": ["dog"]}
+    rows = [(image, "train", tokens) for image, texts in captions.items() for tokens in texts]
     rows += [("5", "val", "cat"), ("6", "test", "dog")]
     for language in ("en", "de"):
         write_sentences(sentences(rows, language), tmp_path / f"part-{language}.csv")
@@ -278,8 +280,8 @@ def test_halves_and_the_captions_of_all_images_to_pair(tmp_path: Path) -> None:
 
 def test_pairs_of_captions_that_are_sampled_again(tmp_path: Path) -> None:
     """The vocabulary is that of the captions that are matched with images."""
-    rows = [(image, split, said) for image, split in zip("123", ("train", "train", "val"), strict=True)
-            for said in (f"dog {image}", f"cat {image}")]  # fmt: skip
+    rows = [(image, split, caption) for image, split in zip("123", ("train", "train", "val"), strict=True)
+            for caption in (f"dog {image}", f"cat {image}")]  # fmt: skip
     samples = {}
     for name, word in (("first", "dog"), ("second", "cat")):
         samples[name] = tmp_path / f"{name}.csv"

@@ -242,12 +242,12 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("said", WRONG)
-def test_keys_that_contradict_a_selection_are_refused(said: str) -> None:
-    wrong = {"scale": "demo", "experiments": {"bi-comparable": WRONG[said]}}
+@pytest.mark.parametrize("message", WRONG)
+def test_keys_that_contradict_a_selection_are_refused(message: str) -> None:
+    wrong = {"scale": "demo", "experiments": {"bi-comparable": WRONG[message]}}
     with pytest.raises(InputError, match="bi-comparable") as caught:
         configuration.load(wrong, CONFIG)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_the_learning_rate_of_multilingual_models_is_never_divided() -> None:

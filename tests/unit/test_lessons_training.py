@@ -252,10 +252,10 @@ def selection_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             features.append(np.isin(np.arange(8), things) + 0.05 * rng.normal(size=8))
             for language, each in (("en", 3), ("de", 1 + number % 2)):
                 for _ in range(each):
-                    said = " ".join(
+                    caption = " ".join(
                         THINGS[language][thing] for thing in rng.permutation(things)[: rng.integers(1, 4)]
                     )
-                    rows.append((images[-1], split, language, said, "human", "", said))
+                    rows.append((images[-1], split, language, caption, "human", "", caption))
     table = pd.DataFrame(rows, columns=SENTENCE_COLUMNS)
     chosen = {}
     for language in THINGS:

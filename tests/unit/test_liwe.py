@@ -294,7 +294,7 @@ def test_parameters_at_the_papers_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("experiment", "said"),
+    ("experiment", "message"),
     [
         ({"vectors": "fasttext"}, "encoder liwe and vectors characters go together"),
         ({"branches": "separate"}, "encoder liwe has one for all languages"),
@@ -302,6 +302,6 @@ def test_parameters_at_the_papers_size() -> None:
         ({"ranking": True}, "experiments.liwe-s-ten.ranking: encoder liwe has a loss of its own"),
     ],
 )
-def test_what_does_not_fit_liwe_is_refused(experiment: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_does_not_fit_liwe_is_refused(experiment: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         configuration.load({"scale": "demo", "experiments": {"liwe-s-ten": experiment}}, CONFIG)

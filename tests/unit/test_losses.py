@@ -104,12 +104,12 @@ def cases(draw: st.DrawFn) -> Case:
 @given(cases(), st.sampled_from([WEIGHTS, Matching(sentence_only=0.0), Matching(image=0.2, sentence=3.0)]))
 @settings(max_examples=60, deadline=None)
 def test_matching_equals_the_plain_reading(case: Case, weights: Matching) -> None:
-    shown = leaves(case.generator, [list(range(case.images))])
-    said = leaves(case.generator, case.slots)
-    (images,), sentences = normalized(shown), normalized(said)
+    image_leaves = leaves(case.generator, [list(range(case.images))])
+    sentence_leaves = leaves(case.generator, case.slots)
+    (images,), sentences = normalized(image_leaves), normalized(sentence_leaves)
     loss = matching_loss(images, torch.cat(sentences), case.segments, case.triplets, weights)
     by_reading = matching_by_reading(images, sentences, case.slots, case.triplets, weights)
-    assert_same([loss, by_reading], [*shown, *said])
+    assert_same([loss, by_reading], [*image_leaves, *sentence_leaves])
 
 
 @given(cases(), st.sampled_from([6, 4]))

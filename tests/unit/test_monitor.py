@@ -103,7 +103,7 @@ def test_the_gradient_norm_is_that_of_all_weights_together(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("losses", "said"),
+    ("losses", "message"),
     [
         ([1.0, math.nan], "the loss is nan"),
         ([math.inf], "the loss is inf"),
@@ -114,8 +114,8 @@ def test_the_gradient_norm_is_that_of_all_weights_together(tmp_path: Path) -> No
         ([4.0, 3.0, 2.0, 1.0], ""),
     ],
 )
-def test_a_loss_that_shows_no_learning_causes_a_warning(losses: list[float], said: str) -> None:
-    assert (said in warning_of(losses)) if said else warning_of(losses) == ""
+def test_a_loss_that_shows_no_learning_causes_a_warning(losses: list[float], message: str) -> None:
+    assert (message in warning_of(losses)) if message else warning_of(losses) == ""
 
 
 def test_the_warning_is_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -212,7 +212,7 @@ def test_the_report_says_how_far_its_numbers_can_be_trusted(tmp_path: Path) -> N
 
 def test_everything_requested_is_in_the_report(tmp_path: Path) -> None:
     text = plain(report(tmp_path))
-    for said in (
+    for words in (
         "a figure",
         "600 29K",  # a counted table, line by line
         "texts : 1 of 2 files there; free",
@@ -225,7 +225,7 @@ def test_everything_requested_is_in_the_report(tmp_path: Path) -> None:
         "numpy " + np.__version__,
         "M20",
     ):
-        assert said in text, said
+        assert words in text, words
     assert "snakemake results/table1.csv" not in text
 
 
@@ -271,10 +271,10 @@ def test_with_many_columns_the_papers_numbers_are_on_separate_lines(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("value", "said"), [(0.04, "+0.04"), (-0.04, "−0.04"), (0.0, "+0.0"), (-1.25, "−1.3"), (None, "–")]
+    ("value", "text"), [(0.04, "+0.04"), (-0.04, "−0.04"), (0.0, "+0.0"), (-1.25, "−1.3"), (None, "–")]
 )
-def test_a_small_difference_keeps_its_sign(value: float | None, said: str) -> None:
-    assert difference(value) == said
+def test_a_small_difference_keeps_its_sign(value: float | None, text: str) -> None:
+    assert difference(value) == text
 
 
 @pytest.mark.parametrize(
@@ -359,13 +359,13 @@ def test_smalrs_tables_are_reported_with_its_parameters_and_its_figures_only_on_
 
 def test_claims_of_each_paper_are_in_separate_sections(tmp_path: Path) -> None:
     html = report(tmp_path, claims_of=("mule", "lessons", "smalr"))
-    said = plain(html)
+    text = plain(html)
     for count, name, paper in (
         ("61", "mule", "MULE"),
         ("63", "lessons", "Lessons"),
         ("40", "smalr", "SMALR"),
     ):
-        assert f"Of the {count} claims of the {paper} paper" in said
+        assert f"Of the {count} claims of the {paper} paper" in text
         part = html[html.index(f'<section id="claims-{name}">') :]
         part = part[: part.index("</section>")]
         assert part.count('<th role="rowheader" scope="row">') == int(count)

@@ -32,8 +32,8 @@ def forms(key: str) -> list[str]:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_key_is_hidden_in_every_form(key: str) -> None:
-    said = [hide(f"the key {form} is blocked", {"KEY": key}) for form in forms(key)]
-    assert [text for text in said if "$KEY" not in text or "blocked" not in text] == []
+    lines = [hide(f"the key {form} is blocked", {"KEY": key}) for form in forms(key)]
+    assert [text for text in lines if "$KEY" not in text or "blocked" not in text] == []
 
 
 def test_a_long_part_of_a_key_is_hidden() -> None:

@@ -679,7 +679,7 @@ def _row(experiment: str, **keys: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("said", "user"),
+    ("message", "user"),
     [
         ("translated queries need a model of one language", _row("embn", queries="translated")),
         ("translated queries need a model of one language", _row("embn-human+mt", queries="translated")),
@@ -753,10 +753,10 @@ def _row(experiment: str, **keys: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_settings_that_would_give_mislabelled_numbers_are_refused(said: str, user: dict[str, Any]) -> None:
+def test_settings_that_would_give_mislabelled_numbers_are_refused(message: str, user: dict[str, Any]) -> None:
     with pytest.raises(InputError) as refused:
         load(**user)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_languages_are_in_the_order_of_the_data_set() -> None:

@@ -215,13 +215,13 @@ def test_figure_3_has_the_reductions_of_the_papers_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("experiment", "said"),
+    ("experiment", "message"),
     [
         ({"reduction": "pca-50", "vectors": "muse"}, "found 'pca-50' with vectors muse, not fasttext"),
         ({"reduction": "dictionary-5", "languages": ["de"]}, "dictionary-5 reads words as English"),
         ({"reduction": "halved-2"}, "frequency-5 .words seen 5 times or more."),
     ],
 )
-def test_an_impossible_reduction_is_refused(experiment: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_an_impossible_reduction_is_refused(experiment: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         configuration.load({"scale": "demo", "experiments": {"mule-ten": experiment}}, CONFIG)

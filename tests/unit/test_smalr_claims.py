@@ -180,10 +180,12 @@ def test_a_claim_compares_the_models_that_its_text_names() -> None:
             pairs = found.setdefault(claim["id"], {}).setdefault(compared.dataset, {})
             pairs.setdefault(models_of(compared.greater), set()).update(map(models_of, compared.than))
     assert found.keys() - SAID.keys() == {"S24", "S25", "S26", "S27", "S28", "S30"}
-    for name, said in SAID.items():
+    for name, verdicts in SAID.items():
         datasets = ["multi30k"] if name == "S21" else ["mscoco", "multi30k"]
         assert sorted(found[name]) == datasets, name
-        assert [list(found[name][dataset].items()) for dataset in datasets] == [said] * len(datasets), name
+        assert [list(found[name][dataset].items()) for dataset in datasets] == [verdicts] * len(datasets), (
+            name
+        )
 
 
 def models_of(text: str) -> str:

@@ -221,7 +221,7 @@ def test_other_experiments_know_nothing_of_smalr(paper: Configuration) -> None:
 
 
 @pytest.mark.parametrize(
-    ("experiment", "said"),
+    ("experiment", "message"),
     [
         (
             {"masking": True},
@@ -241,11 +241,11 @@ def test_other_experiments_know_nothing_of_smalr(paper: Configuration) -> None:
         ),
     ],
 )
-def test_contradictions_are_reported(experiment: dict[str, Any], said: str) -> None:
+def test_contradictions_are_reported(experiment: dict[str, Any], message: str) -> None:
     asked = {"branches": "shared", "captions": "human", **experiment}
-    with pytest.raises(Exception, match="mistakes") as told:
+    with pytest.raises(Exception, match="mistakes") as caught:
         configuration.load({"scale": "demo", "experiments": {"a": asked}}, CONFIG)
-    assert said in str(told.value)
+    assert message in str(caught.value)
 
 
 def flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:

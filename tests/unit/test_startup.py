@@ -37,9 +37,9 @@ import contextlib, io, re, sys
 from pipeline import __main__ as command_line
 def helped(*words):
     sys.argv = ["pipeline", *words, "--help"]
-    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.suppress(SystemExit):
+    with contextlib.redirect_stdout(io.StringIO()) as output, contextlib.suppress(SystemExit):
         command_line.main()
-    return said.getvalue()
+    return output.getvalue()
 stages = [line.split()[0] for line in helped().splitlines() if re.match("  [a-z]", line)]
 assert all(f"pipeline {stage}" in helped(stage) for stage in stages)
 print(len(stages), *{"torch", "pandas", "numpy", "h5py", "timm", "transformers"} & set(sys.modules))

@@ -97,14 +97,14 @@ def test_all_mistakes_about_translated_languages_are_reported_together() -> None
     }  # fmt: skip
     with pytest.raises(InputError) as error:
         load(datasets=wrong)
-    said = str(error.value)
-    assert "datasets.multi30k.translated_languages: 'de' is among its languages too" in said
-    assert "datasets.multi30k.borrowed_translations: 'ar' is not among its translated_languages" in said
-    assert "borrowed_translations.ar.dataset: mscoco has no captions in 'ar'" in said
-    assert "borrowed_translations.ko.dataset: no other data set 'mscooc', did you mean 'mscoco'?" in said
+    message = str(error.value)
+    assert "datasets.multi30k.translated_languages: 'de' is among its languages too" in message
+    assert "datasets.multi30k.borrowed_translations: 'ar' is not among its translated_languages" in message
+    assert "borrowed_translations.ar.dataset: mscoco has no captions in 'ar'" in message
+    assert "borrowed_translations.ko.dataset: no other data set 'mscooc', did you mean 'mscoco'?" in message
     assert (
         "datasets.mscoco.translated_languages: translations are from English, which its languages lack"
-        in said
+        in message
     )
     wrong["multi30k"]["translated_languages"] = ["xx"]
     with pytest.raises(InputError, match=r"translated_languages\.0: 'xx' is not in ISO 639-1"):

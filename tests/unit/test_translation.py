@@ -205,8 +205,8 @@ class Parrot:
     source, target = "en", "de"
 
     def translate(self, sentences: Sequence[str]) -> list[str]:
-        said = {"A man.": "A man.", "NASA": "NASA", "A cat.": "猫", "Zebras.": ""}
-        return [said.get(sentence, f"{sentence} Ja.") for sentence in sentences]
+        answers = {"A man.": "A man.", "NASA": "NASA", "A cat.": "猫", "Zebras.": ""}
+        return [answers.get(sentence, f"{sentence} Ja.") for sentence in sentences]
 
 
 def test_answers_that_are_not_translations_are_left_out_counted_and_reported(

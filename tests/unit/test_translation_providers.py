@@ -74,13 +74,13 @@ def test_scale_paper_has_no_provider_by_default() -> None:
 def test_pairs_without_a_provider_are_listed_once_with_their_data_sets() -> None:
     settings = load(translation={"pairs": {"en-ja": {"provider": "deepl"}}})
     needed = [("b", "en-zh"), ("a", "en-de"), ("a", "en-zh"), ("a", "en-ja"), ("a", "en-de"), ("a", "de-en")]
-    said = configuration.missing_providers(settings, needed)
-    assert said.splitlines()[1:4] == [
+    message = configuration.missing_providers(settings, needed)
+    assert message.splitlines()[1:4] == [
         "  - b, a: en-zh",
         "  - a: en-de, de-en",
         "Name a provider in a YAML file, and add --configfile with that file to the command:",
     ]
-    assert re.findall(r"\b[a-z]{2}-[a-z]{2}\b", said) == ["en-zh", "en-de", "de-en"]
+    assert re.findall(r"\b[a-z]{2}-[a-z]{2}\b", message) == ["en-zh", "en-de", "de-en"]
 
 
 def test_there_is_no_message_if_all_pairs_have_a_provider() -> None:
@@ -90,23 +90,23 @@ def test_there_is_no_message_if_all_pairs_have_a_provider() -> None:
 
 
 def test_the_message_lists_every_provider_and_key() -> None:
-    said = configuration.missing_providers(load(), [("a", "en-ja")])
+    message = configuration.missing_providers(load(), [("a", "en-ja")])
     named = [name for names in PROVIDERS for name in names.split(", ")]
     assert sorted(named) == sorted([*MACHINES, "files", "dictionary"])
     for service, described in SERVICES.items():
-        line = re.search(rf"  - (?:\w+, )*{service}\b.*", said)
+        line = re.search(rf"  - (?:\w+, )*{service}\b.*", message)
         assert line
         assert set(described.keys.values()) <= set(re.findall(r"[A-Z]+_[A-Z_]+", line[0])), service
     keys = {key for described in SERVICES.values() for key in described.keys.values()}
-    assert keys == set(re.findall(r"[A-Z]+_[A-Z_]+", said))
-    assert len(said.splitlines()) < 10
-    assert "dictionary: MUSE's dictionaries" in said
-    assert "WORD BY WORD: rows made with it are marked and cannot be compared" in said
+    assert keys == set(re.findall(r"[A-Z]+_[A-Z_]+", message))
+    assert len(message.splitlines()) < 10
+    assert "dictionary: MUSE's dictionaries" in message
+    assert "WORD BY WORD: rows made with it are marked and cannot be compared" in message
 
 
 def test_the_yaml_in_the_message_is_a_valid_configuration(tmp_path: Path) -> None:
-    said = configuration.missing_providers(load(), [("a", "en-ja")])
-    lines = said.splitlines()
+    message = configuration.missing_providers(load(), [("a", "en-ja")])
+    lines = message.splitlines()
     (written,) = (line for line in lines if line.startswith("  translation:"))
     (tmp_path / "mine.yaml").write_text(written)
     mine = configuration.load({"scale": "paper", **configuration.read(tmp_path / "mine.yaml")}, CONFIG)

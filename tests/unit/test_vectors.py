@@ -54,21 +54,21 @@ def test_fasttext_is_trained_as_the_settings_say(
 
 
 @pytest.mark.parametrize(
-    ("train", "settings", "said"),
+    ("train", "settings", "message"),
     [
         ("train_unsupervised", {"maxn": 0}, "a.bin: has no subwords, so words that it lacks would have"),
         ("train_supervised", {}, "a.bin: found a classifier of texts, expected word vectors"),
     ],
 )
 def test_fasttext_models_of_another_kind_are_refused(
-    tmp_path: Path, train: str, settings: dict[str, int], said: str
+    tmp_path: Path, train: str, settings: dict[str, int], message: str
 ) -> None:
     (tmp_path / "text").write_text("\n".join(f"__label__a {sentence}" for sentence in SENTENCES))
     model = getattr(fasttext, train)(
         str(tmp_path / "text"), dim=8, minCount=1, thread=1, verbose=0, **settings
     )
     model.save_model(str(tmp_path / "a.bin"))
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         read_model(tmp_path / "a.bin", 8)
 
 

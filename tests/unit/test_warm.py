@@ -52,8 +52,8 @@ def test_output_and_exit_status_are_the_same(folder: Path, argument: str) -> Non
     found = []
     for python in (sys.executable, warm.python()):
         job = start(python, folder, "-m", "pipeline", argument)
-        said, errors = job.communicate("asked")
-        found.append((job.returncode, said, errors.splitlines()[-1:]))
+        output, errors = job.communicate("asked")
+        found.append((job.returncode, output, errors.splitlines()[-1:]))
     assert found[0] == found[1]
     assert f"['{argument}'] {folder} ÄÖÜ" in found[0][1]
 

@@ -178,7 +178,7 @@ def test_one_answer_for_all_captions_is_stored_for_none(tmp_path: Path) -> None:
     captions = [f"A dog runs after ball {number}." for number in range(30)]
     for answer in ("Ein Hund rennt.", "Bitte warten"):
         with (
-            answering(libre(lambda text, said=answer: "\n".join(said for _ in text.split("\n")))) as url,  # type: ignore[misc]
+            answering(libre(lambda text, line=answer: "\n".join(line for _ in text.split("\n")))) as url,  # type: ignore[misc]
             pytest.raises(InputError, match=r"5 captions \('A dog runs after ball 0\.', .*one answer"),
         ):
             translate(url, tmp_path, *captions)
@@ -337,7 +337,7 @@ def test_no_message_repeats_a_key(key: str, tmp_path: Path, caplog: pytest.LogCa
         "200 Good": json.dumps({"translatedText": f"Quota of {key} exceeded"}),
         "200 Page": f"<title>{key}</title>",
     }
-    said = []
+    messages = []
     for number, (status, body) in enumerate(bodies.items()):
         with (
             answering(lambda path, s=status, b=body: iter([whole(b, status=s)])) as url,  # type: ignore[misc]
@@ -346,10 +346,10 @@ def test_no_message_repeats_a_key(key: str, tmp_path: Path, caplog: pytest.LogCa
             try:
                 translate(url, tmp_path / str(number), max_wait=0.1)
             except InputError as error:
-                said.append(str(error))
+                messages.append(str(error))
         assert stored_answers(tmp_path / str(number)) == []
-    told = "\n".join([*said, caplog.text])
-    assert len(said) == 7 and "$LIBRE_API_KEY" in told
+    told = "\n".join([*messages, caplog.text])
+    assert len(messages) == 7 and "$LIBRE_API_KEY" in told
     bare = "".join(filter(str.isalnum, told)).lower()
     for form in REPEATED:
         assert form.lower() not in told.lower()

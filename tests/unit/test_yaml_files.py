@@ -117,9 +117,9 @@ def test_a_key_that_yaml_reads_as_something_else_is_refused(tmp_path: Path, key:
 
 def test_mistakes_of_several_files_are_reported_together(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text("- a\n")
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         read_yaml_files([write_yaml(tmp_path, "a: 1\na: 2\na: 3\n"), tmp_path / "b.yaml"], "Wrong:")
-    heading, *lines = str(told.value).split("\n  - ")
+    heading, *lines = str(caught.value).split("\n  - ")
     assert heading == "Wrong:"
     assert [line.partition(": ")[0] for line in lines] == [
         f"{tmp_path}/c.yaml",
