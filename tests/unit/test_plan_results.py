@@ -1,0 +1,394 @@
+"""Which translations, evaluations and pages a result is made of."""
+
+import re
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plans import ADDED, FACEBOOK, MSCOCO, MULTI30K, each, flickr8k_plan, paper_plan, plan_of
+
+from pipeline.common.errors import InputError
+from pipeline.plan import pages, run_times, scaling, search, tables, targets, training, translation
+from pipeline.plan.plan import Plan
+
+DEMO = "work/demo/multi30k"
+CHINESE = "work/flickr8k/flickr8kcn"
+MINE: dict[str, Any] = {
+    "seeds": [3, 4],
+    "tables": {
+        "mine": {
+            "columns": {"multi30k": ["en", "de"], "mscoco": ["ja"]},
+            "rows": [
+                {"row": 1, "method": "MULE full", "experiment": "mule-full"},
+                {"row": 2, "method": "EmbN", "experiment": "embn-en", "queries": "translated"},
+            ],
+        },
+        "berts": {
+            "columns": {"multi30k": ["de"]},
+            "rows": [{"row": 1, "method": "BERT", "experiment": "bert-parallel-embn"}],
+        },
+    },
+    "report": ["mine", "berts", "table1"],
+}
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    return paper_plan(tmp_path_factory.mktemp("on-request"))
+
+
+@pytest.fixture(scope="module")
+def flickr8k() -> Plan:
+    return flickr8k_plan()
+
+
+@pytest.fixture(scope="module")
+def mine() -> Plan:
+    return plan_of(**MINE)
+
+
+# Translations.
+
+
+def test_a_dictionary_translates_the_captions_of_its_pair(paper: Plan) -> None:
+    folder = "work/paper/mscoco"
+    for code in ("zh", "ko"):
+        translated = translation.of_captions(paper, "mscoco", "en", code)
+        assert translated.inputs == {
+            "sentences": f"{folder}/tokens/en.csv",
+            "target": [f"{folder}/tokens/zh.csv"] if code == "zh" else [],
+            "dictionary": f"{FACEBOOK}/arrival/dictionaries/en-{code}.txt",
+        }
+        assert (translated.provider, translated.minutes, translated.services) == ("dictionary", 60, 0)
+        assert translated.options == ["--source-origin=human"]
+    with pytest.raises(InputError, match="de-fr: the bilingual dictionaries have English on one side"):
+        translation.dictionary(paper, "multi30k", "de", "fr")
+    assert translation.input_options({"target": ["a", "b"], "sentences": "c"}) == [
+        *("--sentences=c", "--target-sentences=a", "--target-sentences=b")
+    ]
+
+
+def test_own_data_are_not_translated_by_the_demos_dictionary() -> None:
+    """It has the demo's 298 words; other scales use MUSE's dictionary."""
+    own = {"source": "custom", "captions": "c.csv", "images": "mine", "languages": ["en", "de"]}
+    plan = plan_of(datasets={"mine": own})
+    found = [translation.dictionary(plan, dataset, "en", "de") for dataset in ("mine", "multi30k")]
+    assert found == [f"{FACEBOOK}/arrival/dictionaries/en-de.txt", "work/demo/dictionaries/en-de.txt"]
+    for code in ADDED:
+        assert translation.dictionary(plan, "multi30k", code, "en") == (
+            f"pipeline/demo/data/dictionaries/en-{code}.txt"
+        )
+    with pytest.raises(InputError, match="the demo has no dictionary of English and 'sw'"):
+        translation.dictionary(plan, "multi30k", "en", "sw")
+    with pytest.raises(InputError, match="no dictionary of English and 'sw'"):
+        translation.dictionary(plan, "mine", "en", "sw")
+
+
+def test_borrowed_translations_are_those_of_the_borrowers_images(flickr8k: Plan) -> None:
+    for code in ("zh", "ja"):
+        borrowed = translation.of_captions(flickr8k, "multi30k", "en", code)
+        assert borrowed.inputs == {
+            "captions": f"{CHINESE}/captions/{code}.csv",
+            "images": "work/flickr8k/multi30k/split.csv",
+        }
+        assert (borrowed.provider, borrowed.options) == ("files", ["--origin=google"])
+    published = translation.of_captions(flickr8k, "flickr8kcn", "en", "zh")
+    assert published.inputs == {"captions": f"{CHINESE}/captions/zh.csv"}
+    assert published.code != translation.of_captions(flickr8k, "multi30k", "en", "zh").code
+
+
+def test_a_web_service_has_its_settings_and_a_day(flickr8k: Plan) -> None:
+    google = translation.of_captions(flickr8k, "multi30k", "de", "en")
+    assert (google.provider, google.kind, google.minutes, google.services) == ("google", "web", 1440, 1)
+    assert google.options == ["--source-origin=human", "--settings={}"]
+    assert google.inputs == {"sentences": "work/flickr8k/multi30k/tokens/de.csv"}
+    other = plan_of(translation={"default": {"provider": "deepl", "codes": {"en": "EN-GB"}}})
+    assert translation.of_captions(other, "multi30k", "de", "en").translator_settings == [
+        '--settings={"codes": {"en": "EN-GB"}}'
+    ]
+
+
+def test_a_marian_model_is_read_from_its_files(tmp_path: Path) -> None:
+    (tmp_path / "opus-en-de").mkdir()
+    (tmp_path / "opus-en-de/config.json").touch()
+    marian = {"provider": "marian", "model": f"{tmp_path}/opus-{{source}}-{{target}}"}
+    translated = translation.of_captions(plan_of(translation={"default": marian}), "multi30k", "en", "de")
+    assert translated.inputs["model"] == [str(tmp_path / "opus-en-de/config.json")]
+    assert (translated.kind, translated.minutes, translated.services) == ("marian", 1440, 0)
+
+
+def test_queries_reach_another_language_via_english(flickr8k: Plan) -> None:
+    """Borrowed translations do not say which query they translate, so queries are translated again."""
+    folder = "work/flickr8k/multi30k/translations"
+    onward = translation.of_queries(flickr8k, "multi30k", "de", "ja")
+    assert (onward.source, onward.target, onward.before) == ("en", "ja", "de-en")
+    assert onward.inputs["sentences"] == f"{folder}/de-en.csv"
+    assert onward.inputs["dictionary"] == f"{FACEBOOK}/arrival/dictionaries/en-ja.txt"
+    assert onward.options == ["--source-origin=google", "--splits", "val", "test"]
+    direct = translation.of_queries(flickr8k, "multi30k", "en", "ja")
+    assert direct.inputs["sentences"] == "work/flickr8k/multi30k/tokens/en.csv"
+    assert direct.options == ["--source-origin=human", "--splits", "val", "test"]
+    asked = training.queries_with_translations(flickr8k, "multi30k", "smalr")
+    assert asked["translations"][:5] == [
+        *each(f"{folder}/en-*.csv", ["de", "fr", "cs"]),
+        *each(f"{folder}/queries/en-*.csv", ["zh", "ja"]),
+    ]
+    assert len(asked["translations"]) == 4 * 9  # four languages with captions, each into nine others
+    assert asked["reports"] == [path.replace(".csv", ".json") for path in asked["translations"]]
+
+
+def test_direct_translations_of_queries_need_a_provider(tmp_path: Path) -> None:
+    plan = paper_plan(tmp_path, translation={"default": None, "pairs": {"en-de": {"provider": "google"}}})
+    with pytest.raises(InputError, match=r"(?s)names no provider.*multi30k.*en-fr"):
+        training.queries_with_translations(plan, "multi30k", "mule-full")
+
+
+def test_queries_of_other_languages_are_translated_into_the_models(flickr8k: Plan) -> None:
+    chosen = flickr8k, "flickr8kcn", "embn-en"
+    assert training.evaluated_sentences(*chosen, "translated") == each(f"{CHINESE}/tokens/*.csv", MSCOCO)
+    assert training.translated_queries(*chosen, "translated") == each(
+        f"{CHINESE}/translations/*-en.csv", ["zh", "ja"]
+    )
+    assert training.evaluated_sentences(*chosen, "original") == [f"{CHINESE}/tokens/en.csv"]
+
+
+def test_translation_quality_compares_captions_of_the_pair(flickr8k: Plan, paper: Plan) -> None:
+    measured = translation.of_quality(flickr8k, "flickr8kcn", "ja", "en")
+    assert measured.inputs["captions"] == each(f"{CHINESE}/captions/*.csv", ["ja", "en"])
+    assert measured.inputs["target"] == [f"{CHINESE}/tokens/en.csv"]
+    of_multi30k = translation.of_quality(paper, "multi30k", "fr", "en")
+    assert of_multi30k.inputs["dictionary"] == f"{FACEBOOK}/arrival/dictionaries/en-fr.txt"
+    assert of_multi30k.inputs["target"] == ["work/paper/multi30k/tokens/en.csv"]
+    assert of_multi30k.inputs["task1"] and all("/task1/" in path for path in of_multi30k.inputs["task1"])
+    assert (of_multi30k.provider, of_multi30k.options) == ("dictionary", ["--multi30k=work/sources"])
+    without = translation.of_quality(paper, "mscoco", "zh", "en")  # nobody has translated its captions
+    assert (without.inputs, without.provider, without.options) == ({}, "files", [])
+    assert (without.minutes, without.services, without.gpus) == (60, 0, 0)
+    assert without.code != translation.of_quality(paper, "multi30k", "fr", "en").code
+    folder = "work/demo/mscoco/translation-quality"
+    assert translation.measured_pairs(plan_of())[-4:] == each(
+        f"{folder}/*.csv", ["en-zh", "zh-en", "en-ja", "ja-en"]
+    )
+
+
+# Tables, figures and comparisons.
+
+
+def test_a_table_has_the_evaluations_of_its_cells_with_all_seeds(mine: Plan) -> None:
+    """An English model is evaluated with English captions and with translations from another language."""
+    assert tables.table_evaluations(mine, "mine")["evaluations"] == [
+        f"work/demo/{name}/seed{seed}/test-{queries}.json"
+        for name, seed, queries in [
+            *(("mscoco/experiments/embn-en", seed, "translated") for seed in (3, 4)),
+            *(("mscoco/experiments/mule-full", seed, "original") for seed in (3, 4)),
+            *(("multi30k/experiments/embn-en", 3, queries) for queries in ("original", "translated")),
+            *(("multi30k/experiments/embn-en", 4, queries) for queries in ("original", "translated")),
+            *(("multi30k/experiments/mule-full", seed, "original") for seed in (3, 4)),
+        ]
+    ]
+
+
+def test_an_experiment_with_one_model_per_language_is_compared_in_all(mine: Plan) -> None:
+    compared = tables.compared_evaluations(mine, "multi30k", "embn", "mule-full")
+    names = {"first": [f"embn-{code}" for code in MULTI30K], "second": ["mule-full"]}
+    for side, experiments in names.items():
+        assert compared[side] == [
+            f"{DEMO}/experiments/{name}/seed{seed}/test-original.json"
+            for name in experiments
+            for seed in (3, 4)
+        ]
+    with pytest.raises(InputError, match="no experiment 'mule-ful', did you mean 'mule-full'"):
+        tables.compared_evaluations(mine, "multi30k", "embn", "mule-ful")
+
+
+def test_a_table_without_data_says_why() -> None:
+    own = {"columns": {"multi30k": ["de"]}, "rows": [{"row": 1, "method": "A", "experiment": "vse-one"}]}
+    plan = plan_of(tables={"own": own}, images={"sets": {"resnet50": None}}, experiments={
+        "vse-one": {"branches": "shared", "captions": "human", "features": "resnet50"}})  # fmt: skip
+    with pytest.raises(InputError, match=r"results/own.csv: .*no features resnet50 \(images.sets\)"):
+        tables.table_evaluations(plan, "own")
+
+
+def test_a_figures_points_have_models_of_all_seeds(paper: Plan) -> None:
+    figure = scaling.figure_files(paper, "1b")
+    folders = [str(Path(path).parent) for path in figure["models"]]
+    assert figure["models"] == [f"{folder}/model.pt" for folder in folders]
+    assert figure["evaluations"] == [f"{folder}/test-original.json" for folder in folders]
+    assert [folder[-1] for folder in folders] == ["3", "4"] * (len(folders) // 2)
+    axes, settings = scaling.drawing_settings(paper, "1b"), scaling.figure_settings(paper, "1b")
+    assert (axes.figure, axes.across, axes.area) == (settings.figure, settings.across, settings.area)
+
+
+@pytest.mark.parametrize(
+    ("number", "dataset", "languages"), [("3", "multi30k", MULTI30K), ("4", "mscoco", MSCOCO)]
+)
+def test_a_figure_shows_the_first_seed_on_its_own_data_set(
+    mine: Plan, number: str, dataset: str, languages: list[str]
+) -> None:
+    folder = f"work/demo/{dataset}"
+    assert pages.figure_inputs(mine, number) == {
+        "model": f"{folder}/experiments/mule-full/seed3/model.pt",
+        "features": f"{folder}/features.h5",
+        "images": [f"{folder}/images.csv"],
+        "words": each(f"{folder}/words/human/*.h5", languages),
+        "sentences": each(f"{folder}/tokens/*.csv", languages),
+    }
+    settings = pages.figure_settings(mine, number)
+    assert (settings.number, settings.seed, settings.threads) == (int(number), 0, 1)
+
+
+# The report.
+
+
+def test_a_report_names_its_own_tables_and_captions(mine: Plan) -> None:
+    files = each("work/results/demo/comparison/*.csv", ["mine", "berts", "table1"])
+    assert pages.comparisons(mine) == files
+    assert pages.comparison_arguments(mine) == [
+        f"{name}={path}" for name, path in zip(("mine", "berts", "table1"), files, strict=True)
+    ]
+    arguments = [
+        *each("multi30k *=work/demo/multi30k/captions/*.csv", MULTI30K),
+        *each("mscoco *=work/demo/mscoco/captions/*.csv", MSCOCO),
+    ]
+    assert pages.caption_arguments(mine) == arguments
+    assert pages.captions(mine) == [argument.split("=")[1] for argument in arguments]
+    assert (pages.claims(mine), pages.verdicts(mine), pages.verdict_arguments(mine)) == ([], [], [])
+    assert pages.counts(mine) == ["work/results/demo/counts.csv"]
+    assert pages.count_arguments(mine) == ["--counts=work/results/demo/counts.csv"]
+    assert pages.curves(mine) == sorted(
+        f"work/demo/{dataset}/experiments/{name}/seed{seed}/curves.csv"
+        for dataset, name in [
+            *((dataset, name) for dataset in ("multi30k", "mscoco") for name in ("mule-full", "embn-en")),
+            ("multi30k", "bert-parallel-embn"),
+        ]
+        for seed in (3, 4)
+    )
+    settings = pages.report_settings(mine)
+    assert (settings.files, settings.jobs) == ([], run_times.job_names(mine))
+    assert settings.searchable == search.searchable_models(mine) == {
+        dataset: [f"work/demo/{dataset}/experiments/{name}/seed3" for name in ("mule-full", "embn-en")][:of]
+        for dataset, of in (("mscoco", 1), ("multi30k", 2))
+    }  # fmt: skip
+
+
+def test_a_papers_report_has_its_claims_figures_and_frozen_models() -> None:
+    plan = plan_of(report=["table2", "smalr/figure1b", "lessons/figure3"], context=["a/clip"])
+    assert pages.claims(plan) == each("config/claims/*.yaml", ["mule", "lessons"])
+    folder = "work/results/demo"
+    assert pages.verdict_arguments(plan) == [
+        f"--claims={folder}/claims.csv",
+        f"--claim-comparisons={folder}/comparison/claims.csv",
+    ]
+    figures = ["lessons/figure3.svg", "figure3.html", "smalr/figure1b.svg"]
+    assert pages.figures(plan) == [f"{folder}/{name}" for name in figures]
+    assert pages.clip_arguments(plan) == [f"--context={folder}/context.csv"]
+    assert pages.counts(plan) == []
+    assert pages.published_beside(plan, "", "report.html") == [
+        f"results/{name}"
+        for name in [
+            *each("comparison/*.csv", ["table2", "lessons/figure3"]), "smalr/figure1b.csv",
+            *("claims.csv", "comparison/claims.csv"), *figures, "context.csv",
+        ]
+    ]  # fmt: skip
+    assert {path.split("/")[2] for path in search.clip_tables(plan)} == {"multi30k", "mscoco"}
+    assert search.clips(plan) == {Path(path).stem: "a/clip" for path in search.clip_tables(plan)}
+    with pytest.raises(InputError, match="`context` names no model"):
+        search.clip_tables(plan_of())
+    with pytest.raises(InputError, match="`report` names no table of recalls"):
+        search.clip_tables(plan_of(report=["table1"], context=["a/clip"]))
+
+
+def test_results_are_copied_from_their_scales_folder(mine: Plan) -> None:
+    assert pages.table_to_publish(mine, "", "mine") == "results/demo/mine.csv"
+    assert pages.table_to_publish(mine, "demo/", "mine") == "work/results/demo/mine.csv"
+    assert pages.comparison_to_publish(mine, "", "mine") == "results/demo/comparison/mine.csv"
+    assert pages.published_beside(mine, "", "counts.csv") == []
+    shown, of_scale = (pages.published_beside(mine, place, "report.html") for place in ("", "demo/"))
+    assert shown == [
+        *each("results/comparison/*.csv", ["mine", "berts", "table1"]),
+        *each("results/figure*.html", ["3", "4"]),
+    ]
+    assert [path.replace("results/", "results/demo/", 1) for path in shown] == of_scale
+
+
+def test_a_reports_times_include_all_jobs_behind_it(mine: Plan) -> None:
+    """Only jobs that ran count: a model that is not pretrained has no such job, and no time."""
+    trained = [
+        ("mule-full", ["original"]),
+        ("embn-en", ["original", "translated"]),
+        ("bert-parallel-embn", ["original"]),
+    ]
+    of_images = ("split", "draw-demo", "find-images", "extract-features", "merge-features", "import-features")
+    expected = {f"multi30k/{name}" for name in (*of_images, "pretrain-bert")}
+    for code in MULTI30K:
+        of_language = ("read-captions", "write-demo-captions", "tokenize", "embed-captions")
+        expected |= {f"multi30k/{stage}-{code}" for stage in of_language}
+        expected |= {f"multi30k/build-vocabulary-human-{code}", f"multi30k/train-caption-vectors-{code}"}
+        expected |= {f"train-word-vectors-{code}"}
+    expected |= {f"multi30k/translate-{code}-en" for code in MULTI30K if code != "en"}
+    for name, queries in trained:
+        for seed in (3, 4):
+            stages = ("pretrain", "train", *(f"evaluate-{asked}" for asked in queries), "evaluate-original")
+            expected |= {f"multi30k/{name}-{seed}-{stage}" for stage in stages}
+    jobs = {job for job in run_times.job_names(mine) if not job.startswith("mscoco/")}
+    assert jobs - {"train-word-vectors-ja", "train-word-vectors-zh"} == expected
+
+
+def test_a_reports_times_include_queries_that_are_combined_with_their_translations() -> None:
+    row = {"row": 1, "method": "CLC", "experiment": "mule-full", "consistency": "average"}
+    table = {"columns": {"multi30k": ["en", "de"]}, "rows": [row]}
+    jobs = run_times.job_names(plan_of(seeds=[0], tables={"clc": table}, report=["clc"]))
+    translated = {job.rpartition("translate-")[2] for job in jobs if "translate-" in job}
+    from_others = {f"queries-{one}-{other}" for one, other in permutations(["de", "fr", "cs"], 2)}
+    with_english = {pair for code in ("de", "fr", "cs") for pair in (f"en-{code}", f"{code}-en")}
+    assert translated == from_others | with_english
+    assert "multi30k/mule-full-0-evaluate-average" in jobs
+
+
+# Targets of the command.
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("results/tabel4.csv", "no target 'results/tabel4.csv', did you mean 'results/table4.csv'?"),
+        ("results/compare/multi30k/embn-vs-embn.csv", "embn is compared with itself"),
+        ("results/demo/compare/multi30k/embn-vs-embn.csv", "embn is compared with itself"),
+        (
+            "results/compare/mutli30k/embn-vs-mule-full.csv",
+            "no data set 'mutli30k', did you mean 'multi30k'?",
+        ),
+        (
+            "results/compare/multi30k/EmbN-vs-x.csv",
+            "expected results/compare/DATASET/EXPERIMENT-vs-EXPERIMENT",
+        ),
+        ("trian", "no target 'trian', did you mean 'train'?"),
+    ],
+)
+def test_a_mistyped_target_is_refused(target: str, message: str) -> None:
+    with pytest.raises(
+        InputError, match=re.escape(f"The command has mistakes:\n  - {target}: ") + "|no target"
+    ) as e:
+        targets.check_targets(plan_of(target), ["train"])
+    assert message in str(e.value)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("results/demo/table4-row1+2.csv", "train", "work/demo/any", "results/context.csv"),
+        *("results/comparison/table4.csv", "results/demo/smalr/figure1b.svg", "results/report.html"),
+        "results/compare/multi30k/embn-vs-mule-full.csv",
+    ],
+)
+def test_a_target_that_a_rule_makes_is_accepted(target: str) -> None:
+    targets.check_targets(plan_of(target), ["train"])
+
+
+def test_settings_that_rows_of_the_commands_tables_ignore_cause_a_warning() -> None:
+    user = {"triplets": {"margin": 0.3}}
+    plan = plan_of("results/smalr/table2.csv", **user)
+    (warning,) = targets.target_warnings(plan, user)
+    assert warning.startswith("smalr/table2: ") and "triplets.margin" in warning
+    assert targets.target_warnings(plan_of(**user), user) == []

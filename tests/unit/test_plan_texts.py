@@ -1,0 +1,297 @@
+"""Which splits, captions and parts of captions a job reads, and with which settings."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plans import FACEBOOK, MSCOCO, MULTI30K, each, flickr8k_plan, paper_plan, plan_of
+
+from pipeline.common.errors import InputError
+from pipeline.plan import captions, images, lessons, sources, tables, training
+from pipeline.plan.plan import Plan
+from pipeline.plan.requests import what_to_ask_for
+
+OWN = {"source": "custom", "captions": "mine/captions.csv", "images": "mine", "languages": ["en", "sw"]}
+
+
+@pytest.fixture(scope="module")
+def on_request(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("on-request")
+
+
+@pytest.fixture(scope="module")
+def paper(on_request: Path) -> Plan:
+    return paper_plan(
+        on_request,
+        lessons={"sampling_seed": 5, "min_count": 6},
+        datasets={"mscoco": {"split_seed": 7, "sample_size": 12}},
+    )
+
+
+@pytest.fixture(scope="module")
+def flickr8k() -> Plan:
+    return flickr8k_plan()
+
+
+def split_settings(plan: Plan, dataset: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(captions.split_options(plan, dataset)[0].removeprefix("--settings="))
+    return found
+
+
+def names(paths: list[str]) -> list[str]:
+    return [Path(path).name for path in paths]
+
+
+def test_a_split_is_sampled_as_configured(paper: Plan, flickr8k: Plan) -> None:
+    assert split_settings(paper, "mscoco") == {"source": "mscoco", "sample_size": 12, "split_seed": 7}
+    assert split_settings(paper, "multi30k") == {"source": "multi30k", "split": "multi30k"}
+    assert split_settings(flickr8k, "multi30k")["split"] == "flickr8k"
+    assert len(captions.split_options(paper, "mscoco")) == 1  # no list of images
+    assert names(captions.split_sources(paper, "multi30k")) == [
+        *("train.txt", "val.txt", "test_2016_flickr.txt"),
+        *("train_images.txt", "val_images.txt", "test_2016_images.txt"),
+    ]
+    assert captions.datasets_read_by(paper, "read_split") == "multi30k|mscoco"
+
+
+def test_lists_of_images_replace_sampling_and_own_captions_have_a_seed(paper: Plan) -> None:
+    lists = {"test_images": "mine/test.csv", "val_images": "mine/val.csv"}
+    mine = plan_of(
+        scale="paper",
+        datasets={
+            "mscoco": {**lists, "sample_size": 12, "split_seed": 7},
+            "mine": {**OWN, "split_seed": 9},
+            "split": {**OWN, "split": "mine/split.csv"},
+        },
+        images={"list": "mine/all.csv"},
+    )
+    assert split_settings(mine, "mscoco") == {"source": "mscoco", **lists}
+    assert captions.split_lists(mine, "mscoco") == ["mine/test.csv", "mine/val.csv", "mine/all.csv"]
+    assert captions.split_options(mine, "mscoco")[1:] == ["--image-list=mine/all.csv"]
+    of_table = {"source": "custom", "captions": "mine/captions.csv", "split_seed": 9}
+    assert split_settings(mine, "mine") == of_table
+    assert captions.split_sources(mine, "mine") == ["mine/captions.csv"]
+    assert captions.split_sources(mine, "split") == ["mine/split.csv"]
+    assert captions.split_lists(paper, "mscoco") == []
+
+
+def test_mscocos_split_and_chinese_are_read_from_the_data_on_request(paper: Plan, on_request: Path) -> None:
+    """The folder comes first; a file that is overwritten does not change the folder's time."""
+    folder = on_request / "coco-cn"
+    requested = [str(folder), str(folder / "imageid.human-written-caption.txt")]
+    assert captions.requested_of_split(paper, "mscoco") == requested
+    assert captions.requested_of_split(paper, "multi30k") == []
+    assert captions.requested_of_captions(paper, "mscoco", "zh") == requested
+    for code in ("en", "ja"):
+        assert captions.requested_of_captions(paper, "mscoco", code) == []
+
+
+def test_data_on_request_may_be_an_archive(tmp_path: Path) -> None:
+    plan = paper_plan(tmp_path)
+    (tmp_path / "coco-cn/coco-cn.tar.gz").touch()
+    assert captions.requested_of_split(plan, "mscoco") == [str(tmp_path / "coco-cn/coco-cn.tar.gz")]
+    (tmp_path / "coco-cn/another.zip").touch()  # which of them?
+    assert captions.requested_of_split(plan, "mscoco")[0] == str(tmp_path / "coco-cn")
+
+
+def test_everything_to_request_is_named_with_the_data_sets_that_need_it(tmp_path: Path) -> None:
+    """For tables, data sets that they do not need are named as such."""
+    missing = {"flickr30k": str(tmp_path / "photographs"), "coco_cn": str(tmp_path / "coco-cn")}
+    translated = {"default": {"provider": "google"}}
+    everything, both, mscoco = (
+        plan_of(*targets, scale="paper", sources=missing, translation=translated)
+        for targets in ([], ["results/table4.csv"], ["results/table3.csv"])
+    )
+    lines = what_to_ask_for(everything)
+    assert [line.split(":")[0].strip(" -") for line in lines[1:3]] == [
+        "for data set multi30k",
+        "for data set mscoco",
+    ]
+    assert f"Put the archive or folder at {missing['flickr30k']}, or set sources.flickr30k" in lines[1]
+    assert lines[-1].startswith("Meanwhile the target `downloads`")
+    assert "which these tables do not need" not in "".join(what_to_ask_for(both))
+    assert "for data set multi30k, which these tables do not need" in what_to_ask_for(mscoco)[1]
+    assert "which these tables do not need" not in what_to_ask_for(mscoco)[2]
+    with pytest.raises(InputError, match="must be requested") as caught:
+        captions.requested_of_split(both, "mscoco")
+    assert missing["coco_cn"] in str(caught.value) and missing["flickr30k"] in str(caught.value)
+    (tmp_path / "coco-cn").mkdir()
+    assert captions.requested_of_split(both, "mscoco") == [missing["coco_cn"]]
+    assert ["for data set" in line for line in what_to_ask_for(both)] == [False, True, False]
+    assert what_to_ask_for(plan_of("results/table2.csv")) == []
+
+
+def test_captions_are_read_from_the_published_files_of_their_language(paper: Plan, flickr8k: Plan) -> None:
+    for code in MULTI30K:
+        texts = [path for path in captions.caption_sources(paper, "multi30k", code) if ".txt" not in path]
+        assert texts and all(re.search(rf"/task[12]/raw/[\w.]+\.{code}\.gz$", path) for path in texts)
+    assert names(captions.caption_sources(paper, "mscoco", "ja")) == ["yjcaptions26k.zip"]
+    assert captions.caption_sources(paper, "mscoco", "zh") == []  # on request
+    both = plan_of(datasets={"mine": {**OWN, "captions": "mine/{language}.csv", "split": "mine/split.csv"}})
+    assert captions.caption_sources(both, "mine", "sw") == ["mine/sw.csv"]
+    assert captions.all_splits(flickr8k) == [f"work/flickr8k/{name}/split.csv" for name in flickr8k.datasets]
+    assert captions.own_tokens(flickr8k, "flickr8kcn") == each(
+        "work/flickr8k/flickr8kcn/tokens/*.csv", MSCOCO
+    )
+
+
+def test_each_data_set_has_its_own_photographs(paper: Plan, on_request: Path) -> None:
+    assert sources.image_folders(paper, "mscoco") == [
+        "work/photographs/train2014",
+        "work/photographs/val2014",
+    ]
+    assert sources.image_folders(paper, "multi30k") == [str(on_request / "flickr30k")]
+    assert sources.image_folders(plan_of(), "multi30k") == ["work/demo/multi30k/images"]
+    assert [images.flickr_names(paper, name) for name in ("multi30k", "mscoco")] == ["--flickr-names", ""]
+    (hint,) = sources.missing_hint(paper, "multi30k")
+    assert hint.startswith("--missing-hint=") and "given on request" in hint
+    assert sources.missing_hint(paper, "mscoco") == []
+    assert images.image_list(paper, "mscoco") == ["work/paper/mscoco/images.csv"]
+
+
+def test_an_archive_of_photographs_is_unpacked(tmp_path: Path) -> None:
+    plan = paper_plan(tmp_path, datasets={"mine": {**OWN, "images": str(tmp_path / "mine")}})
+    archive = tmp_path / "flickr30k/flickr30k-images.tar.gz"
+    archive.touch()
+    assert sources.image_folders(plan, "multi30k") == ["work/photographs/flickr30k"]
+    assert sources.archives(plan, "flickr30k") == [str(archive)]
+    assert sources.archives(plan, "val2014") == ["work/sources/images.cocodataset.org/zips/val2014.zip"]
+    assert names(sources.archives(plan, "flickr8k")) == ["Flickr8k_Dataset.zip"]
+    assert sources.image_folders(plan, "mine") == [str(tmp_path / "mine")]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/photographs.zip").touch()
+    assert sources.image_folders(plan, "mine") == ["work/photographs/own-mine"]
+    assert sources.archives(plan, "own-mine") == [str(tmp_path / "mine/photographs.zip")]
+    (tmp_path / "mine/more").mkdir()
+    (tmp_path / "mine/more/a.jpg").touch()
+    with pytest.raises(InputError, match=r"mine has archives, such as .*zip, and next to them photographs"):
+        sources.image_folders(plan, "mine")
+
+
+def test_the_public_files_are_those_of_the_configured_vectors_and_dictionaries(paper: Plan) -> None:
+    def folders(plan: Plan) -> set[str]:
+        found = sources.public_files(plan)
+        patterns = {name: f"{FACEBOOK}/{path}" for name, path in (
+            ("fasttext", "fasttext/vectors-crawl/"), ("muse", "arrival/vectors/"),
+            ("dictionaries", "arrival/dictionaries/"))}  # fmt: skip
+        return {name for name, start in patterns.items() if any(path.startswith(start) for path in found)}
+
+    assert folders(paper) == {"fasttext", "muse", "dictionaries"}
+    assert folders(plan_of(scale="paper")) == {"fasttext", "muse"}  # nothing is translated by a dictionary
+    assert folders(plan_of(scale="paper", muse="align")) == {"fasttext", "dictionaries"}
+    assert folders(plan_of(scale="paper", words={"vectors": "train"})) == {"muse"}
+    own = {"default": {"provider": "dictionary"}, "dictionaries": "work/mine"}
+    assert folders(plan_of(scale="paper", translation=own)) == {"fasttext", "muse"}
+    assert sources.public_files(plan_of()) == []
+    assert sources.public_files(paper) == sorted(set(sources.public_files(paper)))
+
+
+@pytest.mark.parametrize(
+    ("experiment", "language", "texts", "tested_on", "half"),
+    [
+        ("multi-comparable-c2c", "de", ["drawn/1-seed5/comparable"], "comparable", None),
+        ("bi-comparable-c2c-as-code", "en", ["drawn/1-seed5/comparable"], "comparable", None),
+        ("multi-comparable-c2c", "fr", ["translation"], "translation", None),
+        ("multilingual-comparable-c2c-fr", "en", ["translation", "comparable"], "comparable", None),
+        ("multilingual-comparable-c2c-fr", "cs", ["translation"], "translation", None),
+        ("bi-overlap-c2c-as-code", "de", ["comparable"], "comparable", ("halves-seed5-de", "first")),
+        ("bi-disjoint", "en", ["comparable"], "comparable", ("halves-seed5", "first")),
+        ("bi-disjoint", "de", ["comparable"], "comparable", ("halves-seed5", "second")),
+    ],
+)
+def test_lessons_selects_the_parts_of_its_experiments(
+    paper: Plan, experiment: str, language: str, texts: list[str], tested_on: str, half: Any
+) -> None:
+    folder = "work/paper/multi30k"
+    selected = lessons.selection(paper, "multi30k", experiment)
+    drawn, which = half or (None, "first")
+    # The public code pairs the captions of all images, or of another sample.
+    pairs = {"bi-overlap-c2c-as-code": "comparable", "bi-comparable-c2c-as-code": "drawn/1-seed6/comparable"}
+    paired = pairs.get(experiment)
+    of_language = {
+        "texts": [f"{folder}/parts/{part}/{language}.csv" for part in texts],
+        "tested_on": f"{folder}/parts/{tested_on}/{language}.csv",
+        **({"halves": f"{folder}/drawn/{drawn}.csv"} if drawn else {}),
+        "half": which,
+        **({"pair_texts": [f"{folder}/parts/{paired}/{language}.csv"]} if paired else {}),
+    }
+    assert selected.as_values()["languages"][language] == of_language
+    read = lessons.selected_texts(paper, "multi30k", experiment)
+    assert {*of_language["texts"], of_language["tested_on"], *of_language.get("pair_texts", [])} <= {*read}
+    assert (f"{folder}/drawn/{drawn}.csv" in read) == bool(drawn)
+    assert selected.min_count == 6
+    assert training.features(paper, "multi30k", experiment) == f"{folder}/features-resnet50.h5"
+    languages, chosen = list(selected.languages), f"{folder}/selected/{experiment}"
+    assert lessons.selected_words(paper, "multi30k", experiment) == each(f"{chosen}/*.h5", languages)
+    assert lessons.selected_sentences(paper, "multi30k", experiment) == each(f"{chosen}/*.csv", languages)
+    assert lessons.selected_pairs(paper, "multi30k", experiment) == (
+        each(f"{chosen}/pairs-*.csv", languages) if paired else []
+    )
+
+
+def test_halves_are_of_all_images_or_of_one_language(paper: Plan) -> None:
+    assert lessons.halves_language(paper, "-de") == ["--language=de"]
+    assert lessons.halves_language(paper, "") == []
+
+
+def test_parts_are_read_from_published_files_from_sentences_or_from_the_demos_grammar(
+    paper: Plan, flickr8k: Plan
+) -> None:
+    published = lessons.part_inputs(paper, "multi30k", "comparable", "de")
+    assert published["split"] == "work/paper/multi30k/split.csv"
+    texts = [path for path in published["sources"] if not path.endswith("_images.txt")]
+    assert [Path(path).name for path in texts] == [
+        f"{split}.lc.norm.tok.{number}.de"
+        for split in ("train", "val", "test_2016")
+        for number in range(1, 6)
+    ]
+    assert lessons.part_options(paper, "multi30k", "comparable", "de")[1:] == [
+        "--split=work/paper/multi30k/split.csv"
+    ]
+    # Flickr8K-CN: Chinese captions are human, Google's or Baidu's; Japanese captions are only Google's.
+    folder = "work/flickr8k/flickr8kcn"
+    for code, part, origin in (("zh", "comparable", "human"), ("ja", "translation", "google")):
+        table = f"{folder}/tokens/{code}.csv"
+        assert lessons.part_inputs(flickr8k, "flickr8kcn", part, code) == {"sentences": [table]}
+        options = [f"--sentences={table}", f"--origin={origin}"]
+        assert lessons.part_options(flickr8k, "flickr8kcn", part, code) == options
+    demo = plan_of(sources={"seed": 4, "scenes": 700})
+    grammar = lessons.part_inputs(demo, "multi30k", "translation", "de")["sources"]
+    assert "pipeline/demo/data/languages/de.yaml" in grammar and all(Path(path).exists() for path in grammar)
+    (option,) = lessons.part_options(demo, "multi30k", "translation", "de")
+    settings = json.loads(option.removeprefix("--settings="))
+    assert (settings["dataset"], settings["seed"], settings["scenes"]) == ("multi30k", 4, 700)
+
+
+def test_the_code_of_a_part_has_the_source_that_reads_it_and_the_language(
+    paper: Plan, flickr8k: Plan
+) -> None:
+    def code(plan: Plan, dataset: str, language: str) -> str:
+        return lessons.part_code(plan, dataset, "translation", language)
+
+    of = [code(paper, "multi30k", "en"), code(paper, "multi30k", "de"), code(flickr8k, "flickr8kcn", "en")]
+    assert len({*of, code(plan_of(), "multi30k", "en")}) == 4
+    assert captions.language_code(paper, "tokenize", "ja") != captions.language_code(paper, "tokenize", "en")
+    readers = {captions.reading_code(paper, "split", name) for name in ("multi30k", "mscoco")}
+    assert len(readers) == 2
+
+
+def test_counted_tables_read_the_text_that_they_name(paper: Plan) -> None:
+    files = {name: each(f"work/paper/{name}/captions/*.csv", codes) for name, codes in (
+        ("multi30k", MULTI30K), ("mscoco", MSCOCO))}  # fmt: skip
+    assert tables.count_arguments(paper) == [f"{name}={path}" for name in files for path in files[name]]
+    assert tables.counted_captions(paper) == [path for paths in files.values() for path in paths]
+    for part, task, expected in (
+        ("translation", "task1", each("* train.lc.norm.tok.*", MULTI30K)),
+        (
+            "comparable",
+            "task2",
+            [f"{code} train.lc.norm.tok.{number}.{code}" for code in ("en", "de") for number in range(1, 6)],
+        ),
+    ):
+        arguments = [argument.split("=", 1) for argument in tables.overlap_arguments(paper, part)]
+        assert [f"{language} {Path(path).name}" for language, path in arguments] == expected
+        assert all(f"/data/{task}/tok/" in path for _, path in arguments)
+        assert tables.overlapping_text(paper, part) == [path for _, path in arguments]
