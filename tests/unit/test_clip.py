@@ -67,7 +67,9 @@ def measure(clip: Path, data: Path, **changed: Any) -> pd.DataFrame:
     sentences = [data / "en.csv", data / "de.csv"]
     settings = ContextSettings(**(SETTINGS | changed))
     evaluate_clip(str(clip), sentences, data / "images.csv", settings, data / "partial", data / "c.csv")
-    return pd.read_csv(data / "c.csv").set_index("language")
+    table = pd.read_csv(data / "c.csv")
+    assert [*table][:4] == ["model", "scale", "dataset", "language"]
+    return table.set_index("language")
 
 
 def pictures(data: Path, images: list[str]) -> list[Image.Image]:

@@ -32,6 +32,15 @@ def test_rows_are_in_the_requested_order(store: Path) -> None:
     assert np.array_equal(found, FEATURES[[2, 0, 2]])
 
 
+def test_rows_are_stored_as_single_numbers_each_in_a_chunk_of_its_own(tmp_path: Path) -> None:
+    """So that reading a few images reads no others, whatever the type of what was computed."""
+    for precision in (np.float64, np.float16):
+        write_features(tmp_path / "f.h5", ["a", "b", "c"], FEATURES.astype(precision), {})
+        with h5py.File(tmp_path / "f.h5") as file:
+            rows = file["features"]
+            assert (rows.dtype, rows.chunks, rows.fletcher32) == (np.float32, (1, 4), True)
+
+
 def test_every_differing_attribute_is_named(store: Path) -> None:
     expected = {"backbone": "vgg19", "crops": 10, "mean": [0.5, 0.5, 0.5], "resize": 512}
     with pytest.raises(InputError) as caught:

@@ -12,6 +12,8 @@ from torch.nn import functional as F
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
+from pipeline.datasets.table import caption_table, write_sentences
+from pipeline.datasets.tokenize import with_tokens
 from pipeline.models.dictionary_embedding import DictionaryEmbedding
 from pipeline.models.retrieval_model import count_parameters
 from pipeline.models.saved import ModelRecord, load_model, save_model
@@ -19,7 +21,14 @@ from pipeline.models.settings import Model, ModelSettings
 from pipeline.models.start import start_model
 from pipeline.models.universal import read_words
 from pipeline.words.corpus import Sentences
-from pipeline.words.reduce import frequent, mapped_to_english, with_smaller_vectors, write_reduced
+from pipeline.words.make import Captions
+from pipeline.words.reduce import (
+    frequent,
+    mapped_to_english,
+    reduce_vocabulary,
+    with_smaller_vectors,
+    write_reduced,
+)
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, vocabulary, write_vocabulary
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -116,6 +125,23 @@ def test_the_named_reduction_is_written(tmp_path: Path) -> None:
         write_reduced(reduction, tmp_path / "fr.h5", seen, None, [], tmp_path / "new.h5")
         found = read_vocabulary(tmp_path / "new.h5")
         assert (found.language, found.words, found.vectors.shape[1]) == ("fr", words, size)
+
+
+def test_words_are_counted_in_the_captions_that_are_trained_on(tmp_path: Path) -> None:
+    """With translations, where they are trained on; never in those of other splits."""
+    write_vocabulary(FRENCH, {}, tmp_path / "fr.h5")
+    captions = [("1", "train", "fr", "rouge", "human", ""), ("2", "test", "fr", "rare", "human", "")]
+    translated = [("1", "train", "fr", "rouge chien", "google", "en")]
+    for name, rows in (("own", captions), ("translated", translated)):
+        write_sentences(with_tokens(caption_table(rows), "fr"), tmp_path / f"{name}.csv")
+    own, translations = tmp_path / "own.csv", [tmp_path / "translated.csv"]
+    kinds: list[tuple[Captions, list[str]]] = [("human", ["", "rouge"]), ("human+mt", ["", "chien", "rouge"])]
+    for kind, words in kinds:
+        new = tmp_path / f"{kind}.h5"
+        reduce_vocabulary(
+            "fr", tmp_path / "fr.h5", own, "frequency-1", new, translations=translations, captions=kind
+        )
+        assert read_vocabulary(new).words == words
 
 
 def test_a_mapping_is_read_back_from_its_file(tmp_path: Path) -> None:

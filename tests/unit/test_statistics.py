@@ -42,6 +42,12 @@ def test_hits_by_hand() -> None:
     }  # fmt: skip
 
 
+def test_an_image_without_queries_in_a_direction_counts_as_no_query_there() -> None:
+    hits = hits_by_image(ranks({"a": (1, [1, 3]), "b": (6, [])}))
+    assert hits.loc["b", ["i2s", "s2i", "s2i_R@10"]].tolist() == [1, 0, 0]
+    assert percentages(hits)["s2i_R@1"] == 50
+
+
 def test_recalls_count_queries_and_not_images() -> None:
     found = percentages(hits_by_image(BY_HAND))
     assert [found[metric] for metric in RECALLS] == pytest.approx([50, 50, 100, 100 / 3, 200 / 3, 200 / 3])

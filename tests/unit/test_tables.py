@@ -37,7 +37,9 @@ def evaluations(folder: Path, of: TableSettings, shift: float = 0.0) -> list[Pat
 
 def make_table(folder: Path, of: TableSettings, paths: list[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
     tabulate(of, paths, PAPERS, folder / "table.csv", folder / "comparison.csv")
-    return pd.read_csv(folder / "table.csv"), pd.read_csv(folder / "comparison.csv")
+    table = pd.read_csv(folder / "table.csv")
+    assert not table.columns[0].startswith("Unnamed")  # no column without a name, such as a frame's index
+    return table, pd.read_csv(folder / "comparison.csv")
 
 
 def test_table_2_has_the_papers_rows(tmp_path: Path) -> None:
