@@ -2,8 +2,10 @@
 
 import base64
 import html
+import http.server
 import json
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +22,7 @@ from pipeline.translation.answers import fault, unescape_answer
 from pipeline.translation.cache import Cache
 from pipeline.translation.machine import machine_translator
 from pipeline.translation.service_languages import code_at, unlisted_message
+from pipeline.translation.session import ServiceSession
 from pipeline.translation.settings import Limits, TranslatorSettings
 
 KEY = "s3cret/KEY+1"
@@ -406,6 +409,32 @@ def test_a_redirect_on_the_same_host_is_followed_without_its_body(tmp_path: Path
 
     with answering(respond) as url:
         assert translate(url, tmp_path) == ["Ein Hund"]
+
+
+@pytest.mark.parametrize(("status", "method"), [(301, "GET"), (302, "GET"), (307, "POST"), (308, "POST")])
+def test_a_redirect_keeps_the_method_if_its_status_says_so(status: int, method: str) -> None:
+    """As in browsers and RFC 9110, Section 15.4."""
+    methods = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            methods.append(self.command)
+            self.send_response(200 if self.path == "/new" else status)
+            self.send_header("Location", "/new")
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(b"{}" if self.path == "/new" else b"")
+
+        do_GET = do_POST
+
+        def log_message(self, *_: object) -> None: ...
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        session = ServiceSession(5, 10, in_json=True, secrets={})
+        answer = session.request("POST", f"http://127.0.0.1:{server.server_port}/old", data={"q": "a"})
+        server.shutdown()
+    assert (answer.json(), methods) == ({}, ["POST", method])
 
 
 @pytest.mark.parametrize("where", ["http://[::1", "http://localhost:99999999/", "//", "http:///x"])
