@@ -780,6 +780,7 @@ CHANGES: dict[str, Change] = {
     "nan_in_index": hand_made_index(_nan_vectors),
     "zero_in_index": hand_made_index(_zero_vectors),
     "short_in_index": hand_made_index(lambda vectors: vectors[:, 0]),
+    "one_less_in_index": hand_made_index(lambda vectors: vectors[1:]),
     "numbers_in_index": hand_made_index(lambda vectors: (vectors * 100).astype(np.int8)),
     "square_ids": store(_square_ids),
     "byte_ids": store(

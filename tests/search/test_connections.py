@@ -97,6 +97,11 @@ def test_a_connection_that_sends_too_slowly_is_closed(port: int, impatient: None
         assert 0.4 < closed_after(client, lambda: client.send(b"x")) < 3
 
 
+def test_a_client_that_never_sends_anything_is_disconnected(port: int, impatient: None) -> None:
+    with open_connection(port) as client:
+        assert 0.4 < closed_after(client, lambda: None) < 3
+
+
 def test_a_client_that_is_silent_after_an_answer_is_disconnected(port: int, impatient: None) -> None:
     with open_connection(port) as client:
         client.sendall(HEAD + b"\r\n")
