@@ -165,7 +165,7 @@ def resize_image(image: Image.Image, resize: int, interpolation: str) -> Tensor:
 
     if max(image.size) * resize > LONGEST * min(image.size):
         raise UnreadableImage(f"found {image.width} x {image.height} pixels, too long for its width")
-    small = transforms.resize(image, [resize], InterpolationMode(interpolation), antialias=True)
+    small = transforms.resize(image, [resize], InterpolationMode(interpolation))
     return torch.from_numpy(np.array(small)).permute(2, 0, 1)
 
 

@@ -134,6 +134,14 @@ def test_neither_side_nor_area_may_exceed_its_bound(tmp_path: Path, monkeypatch:
             read_image(path)
 
 
+def test_the_longer_side_is_bounded_after_resizing_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A strip of one pixel would become as long as its length times the size of a crop."""
+    monkeypatch.setattr("pipeline.images.crops.LONGEST", 50)
+    assert resize_image(noise(25, 10), 20, "bilinear").shape == (3, 20, 50)
+    with pytest.raises(UnreadableImage, match="found 26 x 10 pixels, too long for its width"):
+        resize_image(noise(26, 10), 20, "bilinear")
+
+
 def half_transparent(colour: tuple[int, int, int], mode: str) -> Image.Image:
     """A red picture whose left half is transparent and hides another colour."""
     image = Image.new("RGBA", (8, 8), (*colour, 0))
