@@ -165,7 +165,7 @@ MODULES = [
     ),
     Edit(
         "`images/crops.py`: code",
-        replace("pipeline/images/crops.py", "antialias=True", "antialias=False"),
+        replace("pipeline/images/crops.py", "permute(2, 0, 1)", "permute(2, 1, 0)"),
         EXTRACTED,
     ),
     Edit(
