@@ -37,7 +37,8 @@ EVERY = 1.0 if TERMINAL else 30.0
 
 # Seconds of a job on one of two cores, roughly, for the time left. A job of another rule takes about one.
 SECONDS = {"train": 15, "extract_features": 58, "pretrain": 5, "evaluate": 4}
-# In the first minute no long job has ended, so the expected rate counts as much as a minute of this run's.
+# No long job ends in the first minute, so the rate (seconds of work per second) is averaged with the expected
+# rate, which counts as much as a minute of the run.
 EXPECTED_RATE, PRIOR = 2, 60.0
 
 

@@ -157,6 +157,9 @@ class Run(Generic[BatchT]):
                     self._save(epoch, step, sums)
                 if signals:
                     raise self._interruption(signals[0], epoch, step)
+            if signals:  # a signal that came after the last step's check
+                self._save(epoch, step, sums)
+                raise self._interruption(signals[0], epoch, step)
             self._end_epoch(epoch, sums)
             epoch, step, sums = epoch + 1, 0, {}
             last = epoch == self.epochs or self.stopped_early

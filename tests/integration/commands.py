@@ -35,10 +35,11 @@ def _commands(output: str) -> Iterator[Command]:
         words = shlex.split(options)
         found = ALL[stage]
         parser = cli.parser_of(found, f"python -m {package}", cli.parameters(found.function))
-        yield Command(found, _values(words), vars(parser.parse_args(words)))
+        yield Command(found, option_values(words), vars(parser.parse_args(words)))
 
 
-def _values(words: list[str]) -> dict[str, list[str]]:
+def option_values(words: list[str]) -> dict[str, list[str]]:
+    """The values of each option of a command."""
     options: dict[str, list[str]] = {}
     for word in words:
         if word.startswith("--"):

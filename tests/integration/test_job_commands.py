@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from commands import option_values
 from project import Project, copy_of_project
 
 pytestmark = pytest.mark.integration
@@ -66,19 +67,8 @@ def commands_of(project: Project, *targets: str) -> list[tuple[str, Options]]:
     run = project.snakemake("-n", "-p", *targets)
     assert run.returncode == 0, run.stdout
     pattern = r"^Shell command: (?:exec )?python -m (?:pipeline|search) (\S+) (.*?) > \S+ 2>&1"
-    return [(name, parsed(words)) for name, words in re.findall(pattern, run.stdout, re.M)]
-
-
-def parsed(command: str) -> Options:
-    options: Options = {}
-    for word in shlex.split(command):
-        if word.startswith("--"):
-            name, equals, value = word.removeprefix("--").partition("=")
-            values = options.setdefault(name, [])
-            values += [value] if equals else []
-        else:
-            values.append(word)
-    return options
+    announced = re.findall(pattern, run.stdout, re.M)
+    return [(name, option_values(shlex.split(words))) for name, words in announced]
 
 
 def expanded(patterns: str | list[str]) -> list[str]:

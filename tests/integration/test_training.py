@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +21,7 @@ import torch
 from run_stages import pretrain, train
 
 from pipeline.common.errors import InputError
+from pipeline.common.signals import Interrupted
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.evaluation.evaluate import evaluate
 from pipeline.evaluation.settings import EvaluateSettings
@@ -29,6 +30,7 @@ from pipeline.settings import merge, read
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import percentages
 from pipeline.training import best_epoch, loop
+from pipeline.training.batches import Batch, Sampler
 from pipeline.training.checkpoint import save_checkpoint
 from pipeline.training.data import Inputs
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
@@ -257,6 +259,28 @@ def test_a_run_that_stops_within_an_epoch_resumes_to_the_same_weights(
     assert same_weights(whole, stopped)
     curves = [(tmp_path / run / "curves.csv").read_bytes() for run in ("whole", "stopped")]
     assert curves[0] == curves[1]
+
+
+def test_a_signal_after_an_epochs_last_step_does_not_wait_for_the_validation(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A validation may take longer than a queue waits before it kills."""
+    epoch_of, validated = Sampler.epoch, list[int]()
+
+    def epoch_with_signal(sampler: Sampler, epoch: int, first_step: int = 0) -> Iterator[Batch]:
+        yield from epoch_of(sampler, epoch, first_step)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    experiment["training"]["epochs"] = 2
+    for name in ("whole", "stopped"):
+        (tmp_path / name).mkdir()
+    whole = train_model(inputs, experiment, tmp_path / "whole")
+    with monkeypatch.context() as patch, pytest.raises(Interrupted):
+        patch.setattr(Sampler, "epoch", epoch_with_signal)
+        patch.setattr(loop.Run, "_end_epoch", lambda run, epoch, sums: validated.append(epoch))
+        train_model(inputs, experiment, tmp_path / "stopped")
+    assert validated == []
+    assert same_weights(whole, train_model(inputs, experiment, tmp_path / "stopped"))
 
 
 def test_a_model_records_who_made_its_captions(

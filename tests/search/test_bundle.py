@@ -202,8 +202,8 @@ def test_features_of_another_network_or_other_crops_are_refused(
     store, output = tmp_path / "given.h5", tmp_path / "index"
     model.bundle.backbone.update(crops=10, mean=[0.5, 0.5, 0.5], precision="float32")
 
-    def index_of(message: dict[str, Any]) -> None:
-        write_features(store, images, features, message)
+    def index_of(attributes: dict[str, Any]) -> None:
+        write_features(store, images, features, attributes)
         _index(model, store, output)
 
     others: list[dict[str, Any]] = [
@@ -219,12 +219,12 @@ def test_features_of_another_network_or_other_crops_are_refused(
         {},
         {"backbone": "eight things", "precision": "bfloat16"},
     ]
-    for message in others:
+    for attributes in others:
         with pytest.raises(InputError, match="not features as the model was trained on"):
-            index_of(message)
+            index_of(attributes)
         assert not output.exists()
-    for message in alike:
-        index_of(message)
+    for attributes in alike:
+        index_of(attributes)
         assert open_index(output).images == images
     model.bundle.backbone["backbone"] = "eight things (drawn)"
     index_of({"backbone": "eight things"})

@@ -281,11 +281,11 @@ def test_any_answer_of_a_service_is_a_translation_or_refused(service: str) -> No
     def try_reading(body: bytes, status: int, retry: str) -> None:
         with answering(body, status, retry):
             try:
-                message = ServiceClient(service, "en", "de")("A dog.")
+                answer = ServiceClient(service, "en", "de")("A dog.")
             except (ServiceUnavailable, TextRefused, EngineStopped, InputError) as error:
                 assert getattr(error, "retry_after", 0.0) <= 86_400
             else:
-                assert isinstance(message, str)
+                assert isinstance(answer, str)
 
     try_reading()
 

@@ -1,12 +1,11 @@
 """Which translations, evaluations and pages a result is made of."""
 
-import re
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import pytest
-from plans import ADDED, FACEBOOK, MSCOCO, MULTI30K, each, flickr8k_plan, paper_plan, plan_of
+from plans import ADDED, FACEBOOK, MSCOCO, MULTI30K, each, paper_plan, plan_of
 
 from pipeline.common.errors import InputError
 from pipeline.plan import pages, run_times, scaling, search, tables, targets, training, translation
@@ -31,16 +30,6 @@ MINE: dict[str, Any] = {
     },
     "report": ["mine", "berts", "table1"],
 }
-
-
-@pytest.fixture(scope="module")
-def paper(tmp_path_factory: pytest.TempPathFactory) -> Plan:
-    return paper_plan(tmp_path_factory.mktemp("on-request"))
-
-
-@pytest.fixture(scope="module")
-def flickr8k() -> Plan:
-    return flickr8k_plan()
 
 
 @pytest.fixture(scope="module")
@@ -367,11 +356,9 @@ def test_a_reports_times_include_queries_that_are_combined_with_their_translatio
     ],
 )
 def test_a_mistyped_target_is_refused(target: str, message: str) -> None:
-    with pytest.raises(
-        InputError, match=re.escape(f"The command has mistakes:\n  - {target}: ") + "|no target"
-    ) as e:
+    with pytest.raises(InputError, match="The command has mistakes") as caught:
         targets.check_targets(plan_of(target), ["train"])
-    assert message in str(e.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

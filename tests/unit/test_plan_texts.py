@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plans import FACEBOOK, MSCOCO, MULTI30K, each, flickr8k_plan, paper_plan, plan_of
+from plans import FACEBOOK, MSCOCO, MULTI30K, each, paper_plan, plan_of
 
 from pipeline.common.errors import InputError
 from pipeline.plan import captions, images, lessons, sources, tables, training
@@ -28,11 +28,6 @@ def paper(on_request: Path) -> Plan:
         lessons={"sampling_seed": 5, "min_count": 6},
         datasets={"mscoco": {"split_seed": 7, "sample_size": 12}},
     )
-
-
-@pytest.fixture(scope="module")
-def flickr8k() -> Plan:
-    return flickr8k_plan()
 
 
 def split_settings(plan: Plan, dataset: str) -> dict[str, Any]:

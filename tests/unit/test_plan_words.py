@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from plans import ADDED, FACEBOOK, MSCOCO, MULTI30K, TEN, each, flickr8k_plan, paper_plan, plan_of
+from plans import ADDED, FACEBOOK, MSCOCO, MULTI30K, TEN, each, plan_of
 
 from pipeline.common.errors import InputError
 from pipeline.plan import captions, scaling, search, training, translation, words
@@ -11,16 +11,6 @@ from pipeline.plan.plan import Plan
 
 TRANSLATED = ["de", "fr", "cs", *ADDED]  # languages that MSCOCO's English is translated into
 CHINESE = "work/flickr8k/flickr8kcn"
-
-
-@pytest.fixture(scope="module")
-def paper(tmp_path_factory: pytest.TempPathFactory) -> Plan:
-    return paper_plan(tmp_path_factory.mktemp("on-request"))
-
-
-@pytest.fixture(scope="module")
-def flickr8k() -> Plan:
-    return flickr8k_plan()
 
 
 @pytest.fixture(scope="module")

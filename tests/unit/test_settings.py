@@ -645,10 +645,10 @@ def test_rows_are_added_to_a_table_without_repeating_it() -> None:
     wrong = [{**mine, "row": 1}, {**mine, "row": 21, "experiment": "nobody"}, {**mine, "row": 1}]
     with pytest.raises(InputError) as caught:
         load(tables={"table2": {"add_rows": wrong}})
-    told = str(caught.value)
-    assert "tables.table2.add_rows.0.row: found 1, which is also the number of rows.0" in told
-    assert "tables.table2.add_rows.1.experiment: no experiment 'nobody'" in told
-    assert "tables.table2.add_rows.2.row: found 1, which is also the number of rows.0" in told
+    message = str(caught.value)
+    assert "tables.table2.add_rows.0.row: found 1, which is also the number of rows.0" in message
+    assert "tables.table2.add_rows.1.experiment: no experiment 'nobody'" in message
+    assert "tables.table2.add_rows.2.row: found 1, which is also the number of rows.0" in message
     with pytest.raises(InputError, match=r"tables.table2\.add_rows\.0: 'experiment' is missing"):
         load(tables={"table2": {"add_rows": [{"row": 20, "method": "mine"}]}})
 

@@ -1,0 +1,17 @@
+"""Plans of the two scales that have photographs, for tests of what a job reads."""
+
+import pytest
+from plans import flickr8k_plan, paper_plan
+
+from pipeline.plan.plan import Plan
+
+
+@pytest.fixture(scope="session")
+def paper(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """For a user who has the data on request."""
+    return paper_plan(tmp_path_factory.mktemp("on-request"))
+
+
+@pytest.fixture(scope="session")
+def flickr8k() -> Plan:
+    return flickr8k_plan()
