@@ -24,7 +24,7 @@ from pipeline.common.inputs import check_inputs, note_input, regular_file
 
 _ATTRIBUTE = "user.sha256"
 _writers = itertools.count()  # distinguishes threads of one process that write the same file
-STALE_AFTER = 3600.0  # a temporary file unchanged for so many seconds belongs to a killed process
+STALE_AFTER = 3600.0  # a temporary file or folder unchanged for so many seconds belongs to a killed process
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
         with name_in_errors(path, temporary):
             regular_file(path)  # a device would be replaced by a file
             path.parent.mkdir(parents=True, exist_ok=True)
-            _remove_stale(path)
+            remove_stale(path)
             temporary.unlink(missing_ok=True)
             yield temporary
             check_inputs()
@@ -69,12 +69,17 @@ def name_in_errors(path: Path, temporary: Path | None = None) -> Iterator[None]:
         raise cause from None
 
 
-def _remove_stale(path: Path) -> None:
-    """Remove temporary files of writers of `path` that were killed."""
+def remove_stale(path: Path) -> None:
+    """Remove temporary files and folders of writers of `path` that were killed."""
     for name in glob.glob(f".{glob.escape(path.name)}.*.part", root_dir=path.parent):
         temporary = path.with_name(name)
         try:
-            if time.time() - temporary.stat().st_mtime > STALE_AFTER:
+            changed = max(each.stat().st_mtime for each in (temporary, *temporary.rglob("*")))
+            if time.time() - changed <= STALE_AFTER:
+                continue
+            if temporary.is_dir():
+                shutil.rmtree(temporary)
+            else:
                 temporary.unlink()
         except OSError:  # another writer was faster, or it is another user's
             continue

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import name_in_errors
+from pipeline.common.files import name_in_errors, remove_stale
 from pipeline.common.inputs import check_inputs, forget_inputs
 
 
@@ -24,6 +24,7 @@ def atomic_folder(path: Path, mark: str | None = None) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with name_in_errors(path, temporary):
+            remove_stale(path)
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir(parents=True)
             yield temporary

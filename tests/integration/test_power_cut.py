@@ -100,12 +100,13 @@ class Workflow(Project):
                 yield int(entry.name)
 
     def outputs(self) -> dict[str, bytes]:
-        """The outputs in the end, without the hidden files that a killed writer leaves."""
+        """The outputs in the end, without the hidden files and folders that a killed writer leaves."""
         paths = (path for pattern in COMPARED for path in self.folder.glob(pattern) if path.is_file())
+        relative = {path.relative_to(self.folder): path for path in paths}
         return {
-            str(path.relative_to(self.folder)): content(path)
-            for path in paths
-            if not path.name.startswith(".")
+            str(name): content(path)
+            for name, path in relative.items()
+            if not any(part.startswith(".") for part in name.parts)
         }
 
     def log_tail(self) -> str:

@@ -17,6 +17,7 @@ from pipeline.common.files import (
     named_files,
     verify_digest,
 )
+from pipeline.common.folders import atomic_folder
 
 
 def write(path: Path, text: str) -> None:
@@ -33,6 +34,20 @@ def test_old_temporary_files_of_killed_writers_are_removed(tmp_path: Path) -> No
         os.utime(path, (long_ago, long_ago))
     write(tmp_path / "a.csv", "whole")
     assert sorted(path.name for path in tmp_path.iterdir()) == [".a.csv.18.part", ".b.csv.17.part", "a.csv"]
+
+
+def test_old_temporary_folders_of_killed_writers_are_removed(tmp_path: Path) -> None:
+    long_ago = time.time() - STALE_AFTER - 60
+    for name in ("killed", "writing"):
+        file = tmp_path / f".out.{name}.part/inner/a.csv"
+        file.parent.mkdir(parents=True)
+        file.write_text("half")
+        for path in (file, file.parent, file.parent.parent):
+            os.utime(path, (long_ago, long_ago))
+    os.utime(file)  # a large file grows, while the folders above it stay unchanged
+    with atomic_folder(tmp_path / "out") as folder:
+        (folder / "a.csv").write_text("whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.writing.part", "out"]
 
 
 def test_an_error_of_the_disk_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
