@@ -208,8 +208,9 @@ def published_beside(plan: Plan, place: str, file: str) -> list[str]:
 
 
 def _contents(plan: Plan) -> list[str]:
-    """Files of results/ that the report shows; a comparison is published with its table."""
+    """Files of results/ that the report shows."""
     return [
+        *(f"{table}.csv" for table in contents.tables_with_comparison(plan)),
         *(f"comparison/{table}.csv" for table in contents.tables_with_comparison(plan)),
         *(f"smalr/figure{number}.csv" for number in contents.scaling_figures(plan)),
         *_verdicts(plan),

@@ -276,8 +276,9 @@ def test_a_papers_report_has_its_claims_figures_and_frozen_models() -> None:
     assert pages.published_beside(plan, "", "report.html") == [
         f"results/{name}"
         for name in [
-            *each("comparison/*.csv", ["table2", "lessons/figure3"]), "smalr/figure1b.csv",
-            *("claims.csv", "comparison/claims.csv"), *figures, "context.csv",
+            *each("*.csv", ["table2", "lessons/figure3"]),
+            *each("comparison/*.csv", ["table2", "lessons/figure3"]),
+            *("smalr/figure1b.csv", "claims.csv", "comparison/claims.csv", *figures, "context.csv"),
         ]
     ]  # fmt: skip
     assert {path.split("/")[2] for path in search.clip_tables(plan)} == {"multi30k", "mscoco"}
@@ -295,6 +296,7 @@ def test_results_are_copied_from_their_scales_folder(mine: Plan) -> None:
     assert pages.published_beside(mine, "", "counts.csv") == []
     shown, of_scale = (pages.published_beside(mine, place, "report.html") for place in ("", "demo/"))
     assert shown == [
+        *each("results/*.csv", ["mine", "berts", "table1"]),
         *each("results/comparison/*.csv", ["mine", "berts", "table1"]),
         *each("results/figure*.html", ["3", "4"]),
     ]
