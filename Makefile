@@ -9,7 +9,7 @@ SEARCHED := work/demo/multi30k/experiments/mule-full/seed0
 .PHONY: demo search test test-all coverage check mutants results-pages lock clean help
 
 help:
-	@echo "make demo   results/table4.csv on synthetic data: six to fifteen minutes on 2 cores after installation, 400 MB disk"
+	@echo "make demo   results/table4.csv on synthetic data: five to fifteen minutes on 2 cores after installation, 400 MB disk"
 	@echo "make search a page to search the demo's test scenes with its model, at http://127.0.0.1:8000"
 	@echo "make test   unit tests and the real workflow: four to eight minutes on 2 cores after installation"
 	@echo "make test-all  also tests marked extended (pyproject.toml says which), all but those marked slow: about half an hour on 2 cores"
@@ -21,7 +21,7 @@ help:
 	@echo "make clean  delete .venv, work/ and what is under results/"
 
 demo: $(READY)
-	@echo "Table 4 of the MULE paper on synthetic data: six to fifteen minutes on 2 cores, 400 MB under work/."
+	@echo "Table 4 of the MULE paper on synthetic data: five to fifteen minutes on 2 cores, 400 MB under work/."
 	@$(RUN) python -m workflow.demo
 
 search: $(READY)

@@ -41,20 +41,8 @@ def paper_plan(on_request: Path, **user: Any) -> Plan:
 
 
 def flickr8k_plan() -> Plan:
-    """A plan of scale flickr8k, with Google for one pair and an experiment that selects its captions."""
-    selection = {
-        "zh": {"parts": ["comparable"], "tested_on": "comparable"},
-        "ja": {"parts": ["translation"], "tested_on": "translation"},
-    }
-    parts = {
-        "branches": "shared",
-        "captions": "human",
-        "languages": list(selection),
-        "selection": selection,
-        "settings": {"model": {"encoder": "vse", "word_vectors": "scratch"}},
-    }
-    pairs = {"de-en": {"provider": "google"}}
-    return plan_of(scale="flickr8k", seeds=[3], translation={"pairs": pairs}, experiments={"parts": parts})
+    """A plan of scale flickr8k, with Google for one pair."""
+    return plan_of(scale="flickr8k", seeds=[3], translation={"pairs": {"de-en": {"provider": "google"}}})
 
 
 def each(pattern: str, languages: list[str]) -> list[str]:

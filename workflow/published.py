@@ -64,15 +64,15 @@ def copy_run(name: str, scale: str, command: str, checkout: Path = Path()) -> No
             f"{checkout}: files differ from the commit, so it does not say what made the tables. Commit them "
             f"and run again:\n{changed}"
         )
+    jobs = job_times(checkout / "work" / "logs" / scale)
+    curves = brief_curves(checkout / "work" / scale)
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     for path in files:
         copy = folder / path.relative_to(results)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
-    jobs = job_times(checkout / "work" / "logs" / scale)
     jobs.to_csv(folder / "jobs.csv", index=False, float_format="%.1f")
-    curves = brief_curves(checkout / "work" / scale)
     curves.to_csv(folder / "curves.csv", index=False, float_format="%.2f")
     times = [datetime.fromtimestamp(path.stat().st_mtime, UTC) for path in files]
     run = {

@@ -71,7 +71,7 @@ def name_in_errors(path: Path, temporary: Path | None = None) -> Iterator[None]:
 
 def remove_stale(path: Path) -> None:
     """Remove temporary files and folders of writers of `path` that were killed."""
-    for name in glob.glob(f".{glob.escape(path.name)}.*.part", root_dir=path.parent):
+    for name in glob.glob(f".{glob.escape(path.name)}.[0-9]*.part", root_dir=path.parent):
         temporary = path.with_name(name)
         try:
             changed = max(each.stat().st_mtime for each in (temporary, *temporary.rglob("*")))

@@ -35,8 +35,9 @@ def build_vocabulary(
         translations: translations into the language.
         captions: which of these captions are trained on.
         settings: JSON: vectors, dimension, tokens, seed, casing, ...
-        vectors_file: published vectors as text (.vec, .vec.gz), or a FastText model (.bin), which has a
-            vector for every word; without it, vectors are trained on the training captions.
+        vectors_file: published vectors as text (.vec, .vec.gz), or a FastText model (.bin), which also has
+            vectors of unknown words with known subwords; without it, vectors are trained on the training
+            captions.
         output: vocabulary to write (HDF5).
     """
     _check_file(settings, vectors_file)

@@ -89,7 +89,7 @@ def train_model(sentences: list[str], settings: WordSettings) -> FastText:
 
 
 def read_model(path: Path, dimension: int) -> FastText:
-    """A FastText model of words and their subwords.
+    """A FastText model of word vectors.
 
     Raises:
         InputError: the file is missing, damaged, of another kind, or of another dimension.
@@ -100,39 +100,45 @@ def read_model(path: Path, dimension: int) -> FastText:
     try:
         _check_whole(path)
         model: FastText = fasttext.load_model(str(path))
-    except (ValueError, RuntimeError, MemoryError, struct.error) as error:
-        raise InputError(f"{path}: not a FastText model ({error}). Delete it and make it again.") from None
+    except (ValueError, OverflowError, RuntimeError, MemoryError, struct.error) as error:
+        raise InputError(
+            f"{path}: not a FastText model ({error}). Make it again, or give another file."
+        ) from None
     if model.get_dimension() != dimension:
         dimensions = model.get_dimension()
         raise InputError(f"{path}: has {dimensions} dimensions; the setting `dimension` is {dimension}.")
     settings = model.f.getArgs()
     if settings.model == settings.model.supervised:
         raise InputError(f"{path}: found a classifier of texts, expected word vectors (skipgram or cbow).")
-    if settings.maxn == 0 or settings.bucket == 0:
-        raise InputError(
-            f"{path}: has no subwords, so words that it lacks would have vectors of zeros. Save its vectors "
-            "as text (.vec), from which such words are left out."
-        )
     return model
 
 
 def _check_whole(path: Path) -> None:
-    """Raise `ValueError` or `struct.error` unless a FastText model has the size that its parts say.
+    """Raise `ValueError`, `OverflowError` or `struct.error` unless a FastText model's sizes agree.
 
-    FastText itself reads on beyond the end of a truncated file until memory is exhausted.
+    FastText itself reads on beyond the end of a truncated file until memory is exhausted, and a model whose
+    subwords have no rows ends the process.
     """
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         # Magic number, version, 12 integers and a double of settings; then the dictionary's sizes.
         place = 4 + 4 + 12 * 4 + 8
-        entries, _, _, _, num_pruned = struct.unpack_from("<iiiqq", content, place)
+        subword_rows, _, longest = struct.unpack_from("<iii", content, 4 + 4 + 8 * 4)
+        if subword_rows < 0 or (longest > 0 and subword_rows == 0):
+            raise ValueError(
+                f"it has subwords of up to {longest} characters, and {subword_rows} rows for them"
+            )
+        entries, num_words, _, _, num_pruned = struct.unpack_from("<iiiqq", content, place)
         place += struct.calcsize("<iiiqq")
         for _ in range(entries):  # a word that ends with 0, its count, its type
             if (end := content.find(b"\0", place)) < 0:
                 raise ValueError("it ends in the middle of its words")
             place = end + 1 + 8 + 1
         place += 8 * max(0, num_pruned)
-        for _ in ("input", "output"):  # whether it is quantised; rows, columns, and as many float32
+        for needed in (num_words + subword_rows, 0):  # input and output vectors
+            # Whether they are quantised; rows, columns, and as many float32.
             rows, columns = struct.unpack_from("<?qq", content, place)[1:]
+            if rows < needed and num_pruned <= 0:
+                raise ValueError(f"its words and subwords need {needed:,} vectors, and it has {rows:,}")
             place += struct.calcsize("<?qq") + 4 * rows * columns
         if place != len(content):
             raise ValueError(f"it has {len(content):,} bytes; its parts take {place:,}")
@@ -144,13 +150,18 @@ def write_model(model: FastText, path: Path) -> None:
         model.save_model(str(temporary))
         try:
             _check_whole(temporary)
-        except (ValueError, struct.error):  # FastText does not tell that the disk is full
+        except (ValueError, OverflowError, struct.error):  # FastText does not tell that the disk is full
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from None
 
 
 def word_vectors(model: FastText, words: list[str]) -> Vectors:
-    """The vectors of some words; a word unknown to the model has that of its subwords."""
-    return {word: model.get_word_vector(word) for word in words}
+    """The vectors of some words; a word unknown to the model has that of its subwords.
+
+    A word that has no subword either, such as a short word or any unknown word of a model without subwords,
+    is left out, as words that a text file lacks are. FastText's own answer for it is zeros, as for padding.
+    """
+    every = {word: model.get_word_vector(word) for word in words}
+    return {word: vector for word, vector in every.items() if vector.any()}
 
 
 def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vectors:

@@ -5,7 +5,6 @@ What the plan says is tested in tests/unit/test_plan_*.py.
 
 import json
 import re
-import shlex
 from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from commands import option_values
+from commands import announced_commands
 from project import Project, copy_of_project
 
 pytestmark = pytest.mark.integration
@@ -64,11 +63,7 @@ TARGETS = {
 
 def commands_of(project: Project, *targets: str) -> list[tuple[str, Options]]:
     """Name and options of each command that a dry run announces."""
-    run = project.snakemake("-n", "-p", *targets)
-    assert run.returncode == 0, run.stdout
-    pattern = r"^Shell command: (?:exec )?python -m (?:pipeline|search) (\S+) (.*?) > \S+ 2>&1"
-    announced = re.findall(pattern, run.stdout, re.M)
-    return [(name, option_values(shlex.split(words))) for name, words in announced]
+    return [(each.stage.name, each.options) for each in announced_commands(project, *targets)]
 
 
 def expanded(patterns: str | list[str]) -> list[str]:

@@ -1,7 +1,7 @@
-"""Plans of the two scales that have photographs, for tests of what a job reads."""
+"""Plans of the three scales, for tests of what a job reads."""
 
 import pytest
-from plans import flickr8k_plan, paper_plan
+from plans import flickr8k_plan, paper_plan, plan_of
 
 from pipeline.plan.plan import Plan
 
@@ -10,6 +10,11 @@ from pipeline.plan.plan import Plan
 def paper(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     """For a user who has the data on request."""
     return paper_plan(tmp_path_factory.mktemp("on-request"))
+
+
+@pytest.fixture(scope="session")
+def demo() -> Plan:
+    return plan_of()
 
 
 @pytest.fixture(scope="session")

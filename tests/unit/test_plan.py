@@ -25,12 +25,7 @@ from pipeline.plan.plan import Plan
 
 
 @pytest.fixture(scope="module")
-def demo() -> Plan:
-    return plan_of()
-
-
-@pytest.fixture(scope="module")
-def paper() -> Plan:
+def bare_paper() -> Plan:
     return plan_of(scale="paper")
 
 
@@ -83,10 +78,10 @@ def test_translations_are_those_that_an_experiment_trains_on(demo: Plan) -> None
     assert training.translations(demo, "mscoco", "mule-full") == []
 
 
-def test_data_sets_are_known_by_what_their_source_reads(demo: Plan, paper: Plan) -> None:
+def test_data_sets_are_known_by_what_their_source_reads(demo: Plan, bare_paper: Plan) -> None:
     assert captions.datasets_from(demo, "demo") == "multi30k|mscoco"
     assert captions.datasets_read_by(demo, "read_split") == "(?!)"
-    assert captions.datasets_read_by(paper, "read_split") == "multi30k|mscoco"
+    assert captions.datasets_read_by(bare_paper, "read_split") == "multi30k|mscoco"
 
 
 def test_features_are_those_of_the_experiments_feature_set() -> None:
@@ -116,12 +111,12 @@ def test_vocabularies_are_compared_in_the_languages_of_the_data() -> None:
     assert tables.overlap_arguments(fewer, "translation") == files
 
 
-def test_the_public_files_are_those_that_some_stage_reads(paper: Plan) -> None:
+def test_the_public_files_are_those_that_some_stage_reads(bare_paper: Plan) -> None:
     """Texts of Multi30K's parts are; photographs only where features are extracted from them."""
-    public = sources.public_files(paper)
+    public = sources.public_files(bare_paper)
     assert any("/task2/tok/train" in path for path in public)
     images = {"features": "mine/{dataset}.h5"}
-    sets = {name: {**images, "dimension": 4096} for name in paper.settings.images.feature_sets() if name}
+    sets = {name: {**images, "dimension": 4096} for name in bare_paper.settings.images.feature_sets() if name}
     imported = plan_of(scale="paper", images={**images, "sets": sets})
     found = [sum("/zips/" in path for path in of) for of in (public, sources.public_files(imported))]
     assert found == [2, 0]

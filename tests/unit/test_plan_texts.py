@@ -22,7 +22,7 @@ def on_request(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def paper(on_request: Path) -> Plan:
+def resampled(on_request: Path) -> Plan:
     return paper_plan(
         on_request,
         lessons={"sampling_seed": 5, "min_count": 6},
@@ -39,19 +39,19 @@ def names(paths: list[str]) -> list[str]:
     return [Path(path).name for path in paths]
 
 
-def test_a_split_is_sampled_as_configured(paper: Plan, flickr8k: Plan) -> None:
-    assert split_settings(paper, "mscoco") == {"source": "mscoco", "sample_size": 12, "split_seed": 7}
-    assert split_settings(paper, "multi30k") == {"source": "multi30k", "split": "multi30k"}
+def test_a_split_is_sampled_as_configured(resampled: Plan, flickr8k: Plan) -> None:
+    assert split_settings(resampled, "mscoco") == {"source": "mscoco", "sample_size": 12, "split_seed": 7}
+    assert split_settings(resampled, "multi30k") == {"source": "multi30k", "split": "multi30k"}
     assert split_settings(flickr8k, "multi30k")["split"] == "flickr8k"
-    assert len(captions.split_options(paper, "mscoco")) == 1  # no list of images
-    assert names(captions.split_sources(paper, "multi30k")) == [
+    assert len(captions.split_options(resampled, "mscoco")) == 1  # no list of images
+    assert names(captions.split_sources(resampled, "multi30k")) == [
         *("train.txt", "val.txt", "test_2016_flickr.txt"),
         *("train_images.txt", "val_images.txt", "test_2016_images.txt"),
     ]
-    assert captions.datasets_read_by(paper, "read_split") == "multi30k|mscoco"
+    assert captions.datasets_read_by(resampled, "read_split") == "multi30k|mscoco"
 
 
-def test_lists_of_images_replace_sampling_and_own_captions_have_a_seed(paper: Plan) -> None:
+def test_lists_of_images_replace_sampling_and_own_captions_have_a_seed(resampled: Plan) -> None:
     lists = {"test_images": "mine/test.csv", "val_images": "mine/val.csv"}
     mine = plan_of(
         scale="paper",
@@ -69,18 +69,20 @@ def test_lists_of_images_replace_sampling_and_own_captions_have_a_seed(paper: Pl
     assert split_settings(mine, "mine") == of_table
     assert captions.split_sources(mine, "mine") == ["mine/captions.csv"]
     assert captions.split_sources(mine, "split") == ["mine/split.csv"]
-    assert captions.split_lists(paper, "mscoco") == []
+    assert captions.split_lists(resampled, "mscoco") == []
 
 
-def test_mscocos_split_and_chinese_are_read_from_the_data_on_request(paper: Plan, on_request: Path) -> None:
+def test_mscocos_split_and_chinese_are_read_from_the_data_on_request(
+    resampled: Plan, on_request: Path
+) -> None:
     """The folder comes first; a file that is overwritten does not change the folder's time."""
     folder = on_request / "coco-cn"
     requested = [str(folder), str(folder / "imageid.human-written-caption.txt")]
-    assert captions.requested_of_split(paper, "mscoco") == requested
-    assert captions.requested_of_split(paper, "multi30k") == []
-    assert captions.requested_of_captions(paper, "mscoco", "zh") == requested
+    assert captions.requested_of_split(resampled, "mscoco") == requested
+    assert captions.requested_of_split(resampled, "multi30k") == []
+    assert captions.requested_of_captions(resampled, "mscoco", "zh") == requested
     for code in ("en", "ja"):
-        assert captions.requested_of_captions(paper, "mscoco", code) == []
+        assert captions.requested_of_captions(resampled, "mscoco", code) == []
 
 
 def test_data_on_request_may_be_an_archive(tmp_path: Path) -> None:
@@ -118,12 +120,14 @@ def test_everything_to_request_is_named_with_the_data_sets_that_need_it(tmp_path
     assert what_to_ask_for(plan_of("results/table2.csv")) == []
 
 
-def test_captions_are_read_from_the_published_files_of_their_language(paper: Plan, flickr8k: Plan) -> None:
+def test_captions_are_read_from_the_published_files_of_their_language(
+    resampled: Plan, flickr8k: Plan
+) -> None:
     for code in MULTI30K:
-        texts = [path for path in captions.caption_sources(paper, "multi30k", code) if ".txt" not in path]
+        texts = [path for path in captions.caption_sources(resampled, "multi30k", code) if ".txt" not in path]
         assert texts and all(re.search(rf"/task[12]/raw/[\w.]+\.{code}\.gz$", path) for path in texts)
-    assert names(captions.caption_sources(paper, "mscoco", "ja")) == ["yjcaptions26k.zip"]
-    assert captions.caption_sources(paper, "mscoco", "zh") == []  # on request
+    assert names(captions.caption_sources(resampled, "mscoco", "ja")) == ["yjcaptions26k.zip"]
+    assert captions.caption_sources(resampled, "mscoco", "zh") == []  # on request
     both = plan_of(datasets={"mine": {**OWN, "captions": "mine/{language}.csv", "split": "mine/split.csv"}})
     assert captions.caption_sources(both, "mine", "sw") == ["mine/sw.csv"]
     assert captions.all_splits(flickr8k) == [f"work/flickr8k/{name}/split.csv" for name in flickr8k.datasets]
@@ -132,18 +136,18 @@ def test_captions_are_read_from_the_published_files_of_their_language(paper: Pla
     )
 
 
-def test_each_data_set_has_its_own_photographs(paper: Plan, on_request: Path) -> None:
-    assert sources.image_folders(paper, "mscoco") == [
+def test_each_data_set_has_its_own_photographs(resampled: Plan, on_request: Path) -> None:
+    assert sources.image_folders(resampled, "mscoco") == [
         "work/photographs/train2014",
         "work/photographs/val2014",
     ]
-    assert sources.image_folders(paper, "multi30k") == [str(on_request / "flickr30k")]
+    assert sources.image_folders(resampled, "multi30k") == [str(on_request / "flickr30k")]
     assert sources.image_folders(plan_of(), "multi30k") == ["work/demo/multi30k/images"]
-    assert [images.flickr_names(paper, name) for name in ("multi30k", "mscoco")] == ["--flickr-names", ""]
-    (hint,) = sources.missing_hint(paper, "multi30k")
+    assert [images.flickr_names(resampled, name) for name in ("multi30k", "mscoco")] == ["--flickr-names", ""]
+    (hint,) = sources.missing_hint(resampled, "multi30k")
     assert hint.startswith("--missing-hint=") and "given on request" in hint
-    assert sources.missing_hint(paper, "mscoco") == []
-    assert images.image_list(paper, "mscoco") == ["work/paper/mscoco/images.csv"]
+    assert sources.missing_hint(resampled, "mscoco") == []
+    assert images.image_list(resampled, "mscoco") == ["work/paper/mscoco/images.csv"]
 
 
 def test_an_archive_of_photographs_is_unpacked(tmp_path: Path) -> None:
@@ -165,7 +169,7 @@ def test_an_archive_of_photographs_is_unpacked(tmp_path: Path) -> None:
         sources.image_folders(plan, "mine")
 
 
-def test_the_public_files_are_those_of_the_configured_vectors_and_dictionaries(paper: Plan) -> None:
+def test_the_public_files_are_those_of_the_configured_vectors_and_dictionaries(resampled: Plan) -> None:
     def folders(plan: Plan) -> set[str]:
         found = sources.public_files(plan)
         patterns = {name: f"{FACEBOOK}/{path}" for name, path in (
@@ -173,14 +177,14 @@ def test_the_public_files_are_those_of_the_configured_vectors_and_dictionaries(p
             ("dictionaries", "arrival/dictionaries/"))}  # fmt: skip
         return {name for name, start in patterns.items() if any(path.startswith(start) for path in found)}
 
-    assert folders(paper) == {"fasttext", "muse", "dictionaries"}
+    assert folders(resampled) == {"fasttext", "muse", "dictionaries"}
     assert folders(plan_of(scale="paper")) == {"fasttext", "muse"}  # nothing is translated by a dictionary
     assert folders(plan_of(scale="paper", muse="align")) == {"fasttext", "dictionaries"}
     assert folders(plan_of(scale="paper", words={"vectors": "train"})) == {"muse"}
     own = {"default": {"provider": "dictionary"}, "dictionaries": "work/mine"}
     assert folders(plan_of(scale="paper", translation=own)) == {"fasttext", "muse"}
     assert sources.public_files(plan_of()) == []
-    assert sources.public_files(paper) == sorted(set(sources.public_files(paper)))
+    assert sources.public_files(resampled) == sorted(set(sources.public_files(resampled)))
 
 
 @pytest.mark.parametrize(
@@ -197,10 +201,10 @@ def test_the_public_files_are_those_of_the_configured_vectors_and_dictionaries(p
     ],
 )
 def test_lessons_selects_the_parts_of_its_experiments(
-    paper: Plan, experiment: str, language: str, texts: list[str], tested_on: str, half: Any
+    resampled: Plan, experiment: str, language: str, texts: list[str], tested_on: str, half: Any
 ) -> None:
     folder = "work/paper/multi30k"
-    selected = lessons.selection(paper, "multi30k", experiment)
+    selected = lessons.selection(resampled, "multi30k", experiment)
     drawn, which = half or (None, "first")
     # The public code pairs the captions of all images, or of another sample.
     pairs = {"bi-overlap-c2c-as-code": "comparable", "bi-comparable-c2c-as-code": "drawn/1-seed6/comparable"}
@@ -213,28 +217,28 @@ def test_lessons_selects_the_parts_of_its_experiments(
         **({"pair_texts": [f"{folder}/parts/{paired}/{language}.csv"]} if paired else {}),
     }
     assert selected.as_values()["languages"][language] == of_language
-    read = lessons.selected_texts(paper, "multi30k", experiment)
+    read = lessons.selected_texts(resampled, "multi30k", experiment)
     assert {*of_language["texts"], of_language["tested_on"], *of_language.get("pair_texts", [])} <= {*read}
     assert (f"{folder}/drawn/{drawn}.csv" in read) == bool(drawn)
     assert selected.min_count == 6
-    assert training.features(paper, "multi30k", experiment) == f"{folder}/features-resnet50.h5"
+    assert training.features(resampled, "multi30k", experiment) == f"{folder}/features-resnet50.h5"
     languages, chosen = list(selected.languages), f"{folder}/selected/{experiment}"
-    assert lessons.selected_words(paper, "multi30k", experiment) == each(f"{chosen}/*.h5", languages)
-    assert lessons.selected_sentences(paper, "multi30k", experiment) == each(f"{chosen}/*.csv", languages)
-    assert lessons.selected_pairs(paper, "multi30k", experiment) == (
+    assert lessons.selected_words(resampled, "multi30k", experiment) == each(f"{chosen}/*.h5", languages)
+    assert lessons.selected_sentences(resampled, "multi30k", experiment) == each(f"{chosen}/*.csv", languages)
+    assert lessons.selected_pairs(resampled, "multi30k", experiment) == (
         each(f"{chosen}/pairs-*.csv", languages) if paired else []
     )
 
 
-def test_halves_are_of_all_images_or_of_one_language(paper: Plan) -> None:
-    assert lessons.halves_language(paper, "-de") == ["--language=de"]
-    assert lessons.halves_language(paper, "") == []
+def test_halves_are_of_all_images_or_of_one_language(resampled: Plan) -> None:
+    assert lessons.halves_language(resampled, "-de") == ["--language=de"]
+    assert lessons.halves_language(resampled, "") == []
 
 
 def test_parts_are_read_from_published_files_from_sentences_or_from_the_demos_grammar(
-    paper: Plan, flickr8k: Plan
+    resampled: Plan, flickr8k: Plan
 ) -> None:
-    published = lessons.part_inputs(paper, "multi30k", "comparable", "de")
+    published = lessons.part_inputs(resampled, "multi30k", "comparable", "de")
     assert published["split"] == "work/paper/multi30k/split.csv"
     texts = [path for path in published["sources"] if not path.endswith("_images.txt")]
     assert [Path(path).name for path in texts] == [
@@ -242,7 +246,7 @@ def test_parts_are_read_from_published_files_from_sentences_or_from_the_demos_gr
         for split in ("train", "val", "test_2016")
         for number in range(1, 6)
     ]
-    assert lessons.part_options(paper, "multi30k", "comparable", "de")[1:] == [
+    assert lessons.part_options(resampled, "multi30k", "comparable", "de")[1:] == [
         "--split=work/paper/multi30k/split.csv"
     ]
     # Flickr8K-CN: Chinese captions are human, Google's or Baidu's; Japanese captions are only Google's.
@@ -261,23 +265,29 @@ def test_parts_are_read_from_published_files_from_sentences_or_from_the_demos_gr
 
 
 def test_the_code_of_a_part_has_the_source_that_reads_it_and_the_language(
-    paper: Plan, flickr8k: Plan
+    resampled: Plan, flickr8k: Plan
 ) -> None:
     def code(plan: Plan, dataset: str, language: str) -> str:
         return lessons.part_code(plan, dataset, "translation", language)
 
-    of = [code(paper, "multi30k", "en"), code(paper, "multi30k", "de"), code(flickr8k, "flickr8kcn", "en")]
+    of = [
+        code(resampled, "multi30k", "en"),
+        code(resampled, "multi30k", "de"),
+        code(flickr8k, "flickr8kcn", "en"),
+    ]
     assert len({*of, code(plan_of(), "multi30k", "en")}) == 4
-    assert captions.language_code(paper, "tokenize", "ja") != captions.language_code(paper, "tokenize", "en")
-    readers = {captions.reading_code(paper, "split", name) for name in ("multi30k", "mscoco")}
+    assert captions.language_code(resampled, "tokenize", "ja") != captions.language_code(
+        resampled, "tokenize", "en"
+    )
+    readers = {captions.reading_code(resampled, "split", name) for name in ("multi30k", "mscoco")}
     assert len(readers) == 2
 
 
-def test_counted_tables_read_the_text_that_they_name(paper: Plan) -> None:
+def test_counted_tables_read_the_text_that_they_name(resampled: Plan) -> None:
     files = {name: each(f"work/paper/{name}/captions/*.csv", codes) for name, codes in (
         ("multi30k", MULTI30K), ("mscoco", MSCOCO))}  # fmt: skip
-    assert tables.count_arguments(paper) == [f"{name}={path}" for name in files for path in files[name]]
-    assert tables.counted_captions(paper) == [path for paths in files.values() for path in paths]
+    assert tables.count_arguments(resampled) == [f"{name}={path}" for name in files for path in files[name]]
+    assert tables.counted_captions(resampled) == [path for paths in files.values() for path in paths]
     for part, task, expected in (
         ("translation", "task1", each("* train.lc.norm.tok.*", MULTI30K)),
         (
@@ -286,7 +296,7 @@ def test_counted_tables_read_the_text_that_they_name(paper: Plan) -> None:
             [f"{code} train.lc.norm.tok.{number}.{code}" for code in ("en", "de") for number in range(1, 6)],
         ),
     ):
-        arguments = [argument.split("=", 1) for argument in tables.overlap_arguments(paper, part)]
+        arguments = [argument.split("=", 1) for argument in tables.overlap_arguments(resampled, part)]
         assert [f"{language} {Path(path).name}" for language, path in arguments] == expected
         assert all(f"/data/{task}/tok/" in path for _, path in arguments)
-        assert tables.overlapping_text(paper, part) == [path for _, path in arguments]
+        assert tables.overlapping_text(resampled, part) == [path for _, path in arguments]

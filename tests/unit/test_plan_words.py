@@ -5,17 +5,13 @@ from pathlib import Path
 import pytest
 from plans import ADDED, FACEBOOK, MSCOCO, MULTI30K, TEN, each, plan_of
 
+from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.plan import captions, scaling, search, training, translation, words
 from pipeline.plan.plan import Plan
 
 TRANSLATED = ["de", "fr", "cs", *ADDED]  # languages that MSCOCO's English is translated into
 CHINESE = "work/flickr8k/flickr8kcn"
-
-
-@pytest.fixture(scope="module")
-def demo() -> Plan:
-    return plan_of()
 
 
 def test_each_language_has_its_own_published_vectors(paper: Plan) -> None:
@@ -57,18 +53,15 @@ def test_a_vocabulary_is_built_from_its_languages_captions_and_translations(pape
 def test_vocabularies_have_the_captions_and_the_reduction_of_their_experiment(
     demo: Plan, paper: Plan
 ) -> None:
-    folder = "work/demo/mscoco"
-    for experiment, pattern in (
-        ("mule-full", "words/human/*.h5"),
-        ("mule-full-mt", "words/mt/*.h5"),
-        ("bert-parallel-embn", "bert/*.h5"),
-        ("liwe-s-ten", "spelled/human/*.h5"),
-        ("mule-ten-pca-50", "words/augmented/pca-50/*.h5"),
+    folder, ten = "work/demo/mscoco", [*MSCOCO, *TRANSLATED]
+    for experiment, pattern, languages in (
+        ("mule-full", "words/human/*.h5", MSCOCO),
+        ("mule-full-mt", "words/mt/*.h5", MSCOCO),
+        ("bert-parallel-embn", "bert/*.h5", MSCOCO),
+        ("liwe-s-ten", "spelled/augmented/*.h5", ten),
+        ("mule-ten-pca-50", "words/augmented/pca-50/*.h5", ten),
     ):
-        languages = demo.experiment("mscoco", experiment).languages
-        found = words.vocabularies(demo, "mscoco", experiment)
-        captions_of = demo.experiment("mscoco", experiment).captions
-        assert found == each(f"{folder}/{pattern.replace('human', captions_of)}", languages)
+        assert words.vocabularies(demo, "mscoco", experiment) == each(f"{folder}/{pattern}", languages)
     reduced = each("work/paper/mscoco/words/augmented/dictionary-5/*.h5", [*MSCOCO[1:], *TRANSLATED])
     whole = "work/paper/mscoco/words/augmented/en.h5"
     assert words.vocabularies(paper, "mscoco", "mule-ten-dictionary-5") == [whole, *reduced]
@@ -147,6 +140,12 @@ def test_captions_that_were_translated_keep_their_origin(flickr8k: Plan) -> None
     for source, target, origin in (("ja", "en", "google"), ("zh", "en", "human"), ("en", "ja", "human")):
         options = translation.of_captions(flickr8k, "flickr8kcn", source, target).options
         assert options[0] == f"--source-origin={origin}"
+    for experiment, origins in (
+        ("mule-full", {"ja": "google"}),
+        ("mule-ten", {"ja": "google", **dict.fromkeys(TRANSLATED, "dictionary")}),
+    ):
+        settings = configuration.experiment_settings(flickr8k.settings, "flickr8kcn", experiment, 3)
+        assert settings.caption_origins == origins
 
 
 def test_a_model_reads_its_sentences_features_and_translations(paper: Plan) -> None:

@@ -149,7 +149,7 @@ LIWE = {"liwe-s-ten", "liwe-l-ten"}
 
 # The other rows of Tables 1 and 2.
 OTHERS = {"embn-human+mt", "parallel-embn-human+mt", "mule-full-human+mt", "mule-ten"}
-SAID = {
+COMPARED = {
     # State of the art: every other row of the tables.
     "S01": [("smalr/learned", {*OTHERS, *LIWE, "embn-en/translated"})],
     "S04": [("liwe-s", {"liwe-s-ten"})],  # one to ten languages
@@ -179,13 +179,11 @@ def test_a_claim_compares_the_models_that_its_text_names() -> None:
         for compared in comparisons(claim):
             pairs = found.setdefault(claim["id"], {}).setdefault(compared.dataset, {})
             pairs.setdefault(models_of(compared.greater), set()).update(map(models_of, compared.than))
-    assert found.keys() - SAID.keys() == {"S24", "S25", "S26", "S27", "S28", "S30"}
-    for name, verdicts in SAID.items():
+    assert found.keys() - COMPARED.keys() == {"S24", "S25", "S26", "S27", "S28", "S30"}
+    for name, models in COMPARED.items():
         datasets = ["multi30k"] if name == "S21" else ["mscoco", "multi30k"]
         assert sorted(found[name]) == datasets, name
-        assert [list(found[name][dataset].items()) for dataset in datasets] == [verdicts] * len(datasets), (
-            name
-        )
+        assert [list(found[name][dataset].items()) for dataset in datasets] == [models] * len(datasets), name
 
 
 def models_of(text: str) -> str:

@@ -1,6 +1,7 @@
 """FastText vectors: training is deterministic; files are read row by row."""
 
 import gzip
+import struct
 import tracemalloc
 from pathlib import Path
 from typing import Any, Literal
@@ -53,22 +54,56 @@ def test_fasttext_is_trained_as_the_settings_say(
     }  # fmt: skip
 
 
+def test_a_classifier_of_texts_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("\n".join(f"__label__a {sentence}" for sentence in SENTENCES))
+    model = fasttext.train_supervised(str(tmp_path / "text"), dim=8, minCount=1, thread=1, verbose=0)
+    model.save_model(str(tmp_path / "a.bin"))
+    with pytest.raises(InputError, match=r"a\.bin: found a classifier of texts, expected word vectors"):
+        read_model(tmp_path / "a.bin", 8)
+
+
 @pytest.mark.parametrize(
-    ("train", "settings", "message"),
+    ("subwords", "known"),
     [
-        ("train_unsupervised", {"maxn": 0}, "a.bin: has no subwords, so words that it lacks would have"),
-        ("train_supervised", {}, "a.bin: found a classifier of texts, expected word vectors"),
+        ({"maxn": 0}, []),
+        ({"minn": 5, "maxn": 3}, []),
+        ({"minn": 5, "maxn": 5}, ["zebra"]),  # as Facebook's cc.XX.300.bin
+        ({"minn": 3, "maxn": 6}, ["zebra", "ox", "狗"]),
     ],
 )
-def test_fasttext_models_of_another_kind_are_refused(
-    tmp_path: Path, train: str, settings: dict[str, int], message: str
+def test_an_unknown_word_without_a_subword_has_no_vector(
+    tmp_path: Path, subwords: dict[str, int], known: list[str]
 ) -> None:
-    (tmp_path / "text").write_text("\n".join(f"__label__a {sentence}" for sentence in SENTENCES))
-    model = getattr(fasttext, train)(
-        str(tmp_path / "text"), dim=8, minCount=1, thread=1, verbose=0, **settings
+    """With its marks for beginning and end, `ox` has four characters: no subword of five."""
+    (tmp_path / "text").write_text("\n".join(SENTENCES))
+    model = fasttext.train_unsupervised(
+        str(tmp_path / "text"), dim=8, minCount=1, thread=1, verbose=0, **{"bucket": 100, **subwords}
     )
-    model.save_model(str(tmp_path / "a.bin"))
-    with pytest.raises(InputError, match=message):
+    write_model(model, tmp_path / "a.bin")
+    vectors = word_vectors(read_model(tmp_path / "a.bin", 8), ["dog", "zebra", "ox", "狗"])
+    assert list(vectors) == ["dog", *known]
+
+
+# Place in the file, value, what is reported. Unless noticed, each ends the process or becomes a traceback.
+@pytest.mark.parametrize(
+    ("place", "kind", "value", "message"),
+    [
+        (40, "i", 0, "it has subwords of up to 6 characters, and 0 rows for them"),
+        (40, "i", -1, "it has subwords of up to 6 characters, and -1 rows for them"),
+        (40, "i", 1000, r"its words and subwords need 1,0\d\d vectors, and it has 1\d\d"),
+        (64, "i", 2, ""),
+        (68, "i", 2**31 - 1, "its words and subwords need 2,147,483,747 vectors"),
+        (84, "q", 2**62, ""),
+    ],
+)
+def test_a_model_whose_sizes_do_not_agree_is_refused(
+    tmp_path: Path, place: int, kind: str, value: int, message: str
+) -> None:
+    write_model(train_model(SENTENCES, SETTINGS), tmp_path / "whole.bin")
+    content = bytearray((tmp_path / "whole.bin").read_bytes())
+    struct.pack_into(f"<{kind}", content, place, value)
+    (tmp_path / "a.bin").write_bytes(content)
+    with pytest.raises(InputError, match=rf"a\.bin: not a FastText model \(.*{message}"):
         read_model(tmp_path / "a.bin", 8)
 
 
