@@ -133,7 +133,7 @@ def _stop_jobs() -> None:
     subprocess.run(["scancel", "--user=root"], capture_output=True)
 
 
-def _wait(done: Callable[[], bool], what: str, folder: Path, seconds: float = 30) -> None:
+def _wait(done: Callable[[], bool], what: str, folder: Path, seconds: float = 180) -> None:
     until = time.monotonic() + seconds
     while not done():
         if time.monotonic() > until:

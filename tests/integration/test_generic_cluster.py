@@ -81,7 +81,7 @@ def test_jobs_are_cancelled_with_snakemake(project: Project) -> None:
     with project.run_beside(*HERE, "work/demo/multi30k/experiments/embn-de/seed0/model.pt") as running:
         group = _job(running, checkpoint, "train")
         running.send_signal(signal.SIGINT)
-        running.communicate(timeout=120)
+        running.communicate(timeout=600)
     assert running.returncode != 0
     _wait(lambda: subprocess.run(["qstat", str(group)]).returncode != 0)
 

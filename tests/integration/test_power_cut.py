@@ -72,7 +72,7 @@ class Workflow(Project):
         """Kill Snakemake and all its jobs at once, and check that none is left."""
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        until = time.monotonic() + 20
+        until = time.monotonic() + 120
         while left := list(self.processes()):
             assert time.monotonic() < until, f"still alive: {left}"
             for number in left:
@@ -100,13 +100,16 @@ class Workflow(Project):
                 yield int(entry.name)
 
     def outputs(self) -> dict[str, bytes]:
-        """The outputs in the end, without the hidden files and folders that a killed writer leaves."""
+        """The outputs in the end, without what a kill leaves.
+
+        These are a writer's hidden files and folders, and shards that were merged but not yet deleted.
+        """
         paths = (path for pattern in COMPARED for path in self.folder.glob(pattern) if path.is_file())
         relative = {path.relative_to(self.folder): path for path in paths}
         return {
             str(name): content(path)
             for name, path in relative.items()
-            if not any(part.startswith(".") for part in name.parts)
+            if not any(part.startswith(".") or part == "shards" for part in name.parts)
         }
 
     def log_tail(self) -> str:

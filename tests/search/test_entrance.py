@@ -32,7 +32,7 @@ def page_with_token() -> Iterator[int]:
 
 def answer_to(port: int, path: str, headers: Mapping[str, str] | None = None) -> Answer:
     """The answer to one request; redirects are not followed."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", path, headers=dict(headers or {}))
     answer = connection.getresponse()
     named = {name.lower(): value for name, value in answer.getheaders()}

@@ -1234,12 +1234,14 @@ def test_a_search_before_the_models_are_known(
     )
     text = captions(finished_search, "en")["caption"][0]
     browser.open(page.address)
+    browser.until("document.activeElement.id === 'query'")
     browser.type(text[:5])
     browser.value("answer()")
     browser.until("document.querySelector('.first')")
     assert browser.value("document.querySelector('#query').value") == text[:5]
 
     browser.open(page.address)
+    browser.until("document.activeElement.id === 'query'")
     browser.type(text)
     browser.press("Enter", 13)
     browser.type(" ")

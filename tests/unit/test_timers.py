@@ -56,4 +56,4 @@ def test_a_reached_limit_starts_a_timer() -> None:
 def test_the_timer_wakes_the_scheduler() -> None:
     of = scheduler(running=False)
     schedule_reevaluation(of, 0.01)
-    assert of._open_jobs.acquire(timeout=10)
+    assert of._open_jobs.acquire(timeout=60)

@@ -347,7 +347,7 @@ def _kill_half_way(archive: Path, output: Path, count: int) -> dict[str, int]:
     with subprocess.Popen(_command(archive, output), stderr=subprocess.DEVNULL) as process:
         until = time.monotonic() + 60
         while not part.exists() or len(os.listdir(part)) < count:
-            assert time.monotonic() < until
+            assert time.monotonic() < until and process.poll() is None
         process.send_signal(signal.SIGKILL)
     return {entry.name: entry.inode() for entry in os.scandir(part) if not entry.name.startswith(".")}
 
@@ -402,11 +402,14 @@ def test_two_calls_never_write_one_folder(tmp_path: Path) -> None:
     output = tmp_path / "photographs"
     with subprocess.Popen(_command(archive, output), stderr=subprocess.DEVNULL) as process:
         while not (tmp_path / ".photographs.part").exists():
+            assert process.poll() is None
             time.sleep(0.001)
         process.send_signal(signal.SIGSTOP)
-        with pytest.raises(InputError, match="another process is writing it"):
-            unpack([archive], output)
-        process.send_signal(signal.SIGCONT)
+        try:
+            with pytest.raises(InputError, match="another process is writing it"):
+                unpack([archive], output)
+        finally:
+            process.send_signal(signal.SIGCONT)
         assert process.wait(60) == 0
     assert len(os.listdir(output)) == 3000
 

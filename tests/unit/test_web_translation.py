@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -177,20 +178,20 @@ def test_a_caption_that_is_too_long_for_the_service_blocks_no_other(
 
 def test_a_slow_answer_is_abandoned_and_requested_again(service: Service, translate: Translate) -> None:
     def slow_at_first(number: int, lines: list[str]) -> str:
-        time.sleep(0.5 if number == 0 else 0)
+        time.sleep(3 if number == 0 else 0)
         return ""
 
     service.behaviour = slow_at_first
-    assert translate(CAPTIONS[:3], timeout=0.2) == list(map(translation, CAPTIONS[:3]))
+    assert translate(CAPTIONS[:3], timeout=1.0) == list(map(translation, CAPTIONS[:3]))
     assert len(service.requests) == 2
 
 
-@pytest.mark.parametrize("late", [0, 0.2])
+@pytest.mark.parametrize("late", [0, 2.0])
 def test_an_absent_server_is_waited_for_and_then_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: float
 ) -> None:
     """A busy machine may use up the patience between the refusal and the next request."""
-    settings, limits = TranslatorSettings(url="http://127.0.0.1:9/m"), Limits(**{**FAST, "max_wait": 0.1})
+    settings, limits = TranslatorSettings(url="http://127.0.0.1:9/m"), Limits(**{**FAST, "max_wait": 1.0})
     hold = Cache.hold
 
     def slow_hold(cache: Cache, name: str, seconds: float) -> None:
@@ -214,9 +215,10 @@ def test_the_days_requests_are_counted_over_runs(service: Service, translate: Tr
 
 
 def test_requests_keep_their_distance_over_connections(service: Service, translate: Translate) -> None:
+    """Three requests, two seconds apart; on a busy machine the first may arrive late."""
+    begin = time.time()
     translate(CAPTIONS, requests_per_second=0.5, max_connections=3)
-    # Three requests, two seconds apart: long enough for a busy machine, where the first may arrive late.
-    assert max(service.times) - min(service.times) >= 3.8
+    assert max(service.times) >= begin + 3.9
 
 
 def test_answers_out_of_order_give_the_same_translations(service: Service, translate: Translate) -> None:
@@ -257,7 +259,7 @@ def test_a_key_is_read_from_the_environment_and_written_nowhere(
         done = _run(tmp_path, "libre", url, ["A dog."], LIBRE_API_KEY=secret)
         assert done.returncode == 0, done.stderr
         assert done.stdout == "Aen dog.en\n"
-        lost = _run(tmp_path, "libre", "http://127.0.0.1:9/", ["A cat."], LIBRE_API_KEY=secret)
+        lost = _run(tmp_path, "libre", "http://127.0.0.1:9/", ["A cat."], 0.5, LIBRE_API_KEY=secret)
     assert lost.returncode == 1
     assert "ConnectionError" in lost.stderr
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
@@ -302,29 +304,36 @@ except InputError as error:
 
 
 def _command(folder: Path, provider: str, url: str, captions: list[str], **limits: Any) -> list[str]:
-    limits = {"requests_per_second": 1e6, "max_pause": 0.01, "max_wait": 0.5, **limits}
+    limits = {"requests_per_second": 1e6, "max_pause": 0.01, "max_wait": 60, **limits}
     cache, file = folder / "cache.sqlite", folder / f"{len(list(folder.iterdir()))}.json"
     file.write_text(json.dumps(captions))
     return [sys.executable, "-c", SCRIPT, provider, url, str(cache), json.dumps(limits), str(file)]
 
 
 def _run(
-    folder: Path, provider: str, url: str, captions: list[str], **environment: str
+    folder: Path, provider: str, url: str, captions: list[str], max_wait: float = 60, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    command = _command(folder, provider, url, captions)
+    command = _command(folder, provider, url, captions, max_wait=max_wait)
     return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
 
 
 def test_a_killed_job_resumes_and_repeats_only_the_current_request(service: Service, tmp_path: Path) -> None:
-    service.latency = 0.1
+    killed = threading.Event()
+
+    def hold_the_fifth(number: int, lines: list[str]) -> str:
+        if number == 4:
+            killed.wait(60)
+        return ""
+
+    service.behaviour = hold_the_fifth
     captions = [f"{caption} {'Very red balls. ' * 20}" for caption in CAPTIONS]
     job = subprocess.Popen(_command(tmp_path, "google", service.url, captions), stdout=subprocess.DEVNULL)
     while len(service.requests) < 5:
+        assert job.poll() is None
         time.sleep(0.01)
     job.send_signal(signal.SIGKILL)
     job.wait()
-    time.sleep(0.2)
-    service.latency = 0
+    killed.set()
     first = len(service.requests)
     done = _run(tmp_path, "google", service.url, captions)
     assert done.stdout.splitlines() == list(map(translation, captions))
