@@ -186,7 +186,7 @@ def recalls(folder: Path, table: str, dataset: str) -> list[str]:
         [method, *(_recall(rows, language) for language in languages)]
         for (_, method), rows in numbers.groupby(["row", "method"], sort=False)
     ]
-    return markdown(["", *map(str.capitalize, languages)], rows)
+    return markdown(["", *map(_heading, languages)], rows)
 
 
 def differences(folder: Path, run: str, dataset: str, *pairs: str) -> list[str]:
@@ -198,7 +198,7 @@ def differences(folder: Path, run: str, dataset: str, *pairs: str) -> list[str]:
     languages = list(dict.fromkeys(language for table in tables for language in table["language"]))
     by_names = pd.concat([table.assign(names=_names(table)) for table in tables]).groupby("names", sort=False)
     rows = [[str(names), *_differences(table, languages)] for names, table in by_names]
-    return markdown(["", *map(str.capitalize, languages)], rows)
+    return markdown(["", *map(_heading, languages)], rows)
 
 
 def gain(folder: Path, table: str, dataset: str, pair: str) -> list[str]:
@@ -213,7 +213,7 @@ def gain(folder: Path, table: str, dataset: str, pair: str) -> list[str]:
         ["paper", *(tenths(value, sign=True) for value in of_paper)],
         ["here", *_differences(ours, languages)],
     ]
-    return markdown(["", *map(str.capitalize, languages)], rows)
+    return markdown(["", *map(_heading, languages)], rows)
 
 
 PAPERS = {"M": "MULE", "S": "SMALR", "L": "*Lessons*"}
@@ -286,6 +286,11 @@ def _hours_of(hours: "pd.Series[float]", names: set[str]) -> float:
         str(name) for name in hours.index if name in names or re.sub(r"-[a-z]{2}$", "", str(name)) in names
     ]
     return float(hours[own].sum())
+
+
+def _heading(language: str) -> str:
+    """En for en; HA and A, means over languages, as in the paper."""
+    return language[:1].upper() + language[1:]
 
 
 def _table(path: Path) -> str:
