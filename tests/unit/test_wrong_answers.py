@@ -380,7 +380,7 @@ def test_a_server_that_drips_is_given_up(name: str, tmp_path: Path) -> None:
         pytest.raises(InputError, match=r"No answer for .*(no whole answer in 1 s|Error|Timeout)"),
     ):
         translate(url, tmp_path, max_wait=1.0)
-    assert time.monotonic() - begin < 60
+    assert time.monotonic() - begin < 20
     assert stored_answers(tmp_path) == []
 
 
