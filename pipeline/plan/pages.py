@@ -200,11 +200,12 @@ def comparison_to_publish(plan: Plan, place: str, table: str) -> str:
 
 
 def published_beside(plan: Plan, place: str, file: str) -> list[str]:
-    """Files that must be published next to a file before it: for the report, everything that it shows."""
-    if file != "report.html":
-        return []
+    """Files that must be published before a file: all that the report shows, the points of a drawing."""
     path = plan.results.of_scale if place else plan.results.latest
-    return [path(name) for name in _contents(plan)]
+    if file == "report.html":
+        return [path(name) for name in _contents(plan)]
+    name, _, ending = file.rpartition(".")
+    return [path(f"{name}.csv")] if name in configuration.POINTS and ending == "svg" else []
 
 
 def _contents(plan: Plan) -> list[str]:

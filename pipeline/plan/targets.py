@@ -10,18 +10,23 @@ from pipeline.common.errors import InputError
 from pipeline.plan.cells import table_names, target_tables
 from pipeline.plan.plan import Plan, either
 
-# Results that no table of config/tables fills.
-OTHER_RESULTS = [
-    *(f"{folder}{name}.csv" for name in configuration.OTHER_TABLES for folder in ("", "comparison/")),
-    *("claims.csv", "comparison/claims.csv", "counts.csv", "translation-quality.csv", "context.csv"),
+# Results that no table of config/tables fills: with a comparison, as all those tables have, and without.
+COMPARED = (*configuration.OTHER_TABLES, "claims")
+SINGLE = (
+    *("counts.csv", "translation-quality.csv", "context.csv"),
     *("figure3.html", "figure4.html", "report.html", "lessons/figure3.svg"),
     *(f"{name}.{kind}" for name in configuration.POINTS for kind in ("csv", "svg")),
-]
+)
+
+
+def compared_results(plan: Plan) -> str:
+    """A regular expression of the results that have a comparison, without `.csv`."""
+    return f"{table_names(plan)}|{either(COMPARED)}"
 
 
 def single_results(plan: Plan) -> str:
-    """A regular expression of all results except tables of evaluations, each of which has a comparison."""
-    return f"{either(OTHER_RESULTS)}|{_comparison_pattern(plan)}[.]csv"
+    """A regular expression of the results that have no comparison."""
+    return f"{either(SINGLE)}|{_comparison_pattern(plan)}[.]csv"
 
 
 def _files_by_name(plan: Plan) -> str:
@@ -62,11 +67,10 @@ def _mistake(plan: Plan, target: str, rules: list[str]) -> str:
 
 
 def _known_results(plan: Plan) -> list[str]:
-    tables = [f"{folder}{table}.csv" for table in plan.tables for folder in ("", "comparison/")]
+    compared = [*COMPARED, *plan.tables]
+    tables = [f"{folder}{name}.csv" for name in compared for folder in ("", "comparison/")]
     return [
-        path(file)
-        for path in (plan.results.latest, plan.results.of_scale)
-        for file in (*OTHER_RESULTS, *tables)
+        path(file) for path in (plan.results.latest, plan.results.of_scale) for file in (*SINGLE, *tables)
     ]
 
 

@@ -1,5 +1,6 @@
 """Which translations, evaluations and pages a result is made of."""
 
+import re
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -301,6 +302,21 @@ def test_results_are_copied_from_their_scales_folder(mine: Plan) -> None:
         *each("results/figure*.html", ["3", "4"]),
     ]
     assert [path.replace("results/", "results/demo/", 1) for path in shown] == of_scale
+    assert pages.published_beside(mine, "", "smalr/figure3.svg") == ["results/smalr/figure3.csv"]
+    assert pages.published_beside(mine, "", "smalr/figure3.csv") == []
+
+
+@pytest.mark.parametrize("name", ["mine", "mine-row2", "claims", "table1", "lessons/table1", "parameters"])
+def test_a_result_with_a_comparison_is_published_together_with_it(mine: Plan, name: str) -> None:
+    assert re.fullmatch(targets.compared_results(mine), name)
+    for file in (f"{name}.csv", f"comparison/{name}.csv"):
+        assert not re.fullmatch(targets.single_results(mine), file)
+
+
+@pytest.mark.parametrize("file", ["counts.csv", "report.html", "smalr/figure3.svg", "smalr/figure3.csv"])
+def test_a_result_without_a_comparison_is_published_singly(mine: Plan, file: str) -> None:
+    assert re.fullmatch(targets.single_results(mine), file)
+    assert not re.fullmatch(targets.compared_results(mine), file.removesuffix(".csv"))
 
 
 def test_a_reports_times_include_all_jobs_behind_it(mine: Plan) -> None:

@@ -45,7 +45,7 @@ rule publish:
         "work/logs/tables/{place}{table}-publish.log",
     wildcard_constraints:
         place=RESULTS.places,
-        table=table_names(PLAN),
+        table=targets.compared_results(PLAN),
     localrule: True
     message:
         "Writing {output.table}"
