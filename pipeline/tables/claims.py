@@ -15,7 +15,7 @@ from pipeline.tables.averages import HUMAN_OF_PAPER
 from pipeline.tables.claim_terms import Comparison, comparisons, read_claims, terms
 from pipeline.tables.claimed_counts import judge_count
 from pipeline.tables.confounders import CONFOUNDERS, confounder_remarks, confounders
-from pipeline.tables.contrasts import Term, contrast, holm
+from pipeline.tables.contrasts import Term, contrast, contrast_to_best, holm
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.result_files import read_result
 from pipeline.tables.settings import ClaimSettings
@@ -198,7 +198,7 @@ class _Judge:
         values = {text: contrast(side, comparison.metric).value for text, side in others.items()}
         than = max(values, key=lambda text: values[text])
         both = [*greater, *(Term(-term.weight, term.hits) for term in others[than])]
-        difference = contrast(both, comparison.metric)
+        difference = contrast_to_best(both, comparison.metric, len(others))
         return {
             "dataset": self.settings.datasets[comparison.dataset],
             "language": comparison.language,

@@ -1,7 +1,7 @@
 """Differences of recalls, and differences of differences, with their uncertainty over images and seeds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -60,6 +60,20 @@ def contrast(terms: Sequence[Term], metric: str, level: float = 0.95) -> Contras
     freedom = error**4 / (of_images**2 / (images - 1) + of_seeds**2 / max(seeds - 1, 1))
     half = stdtrit(freedom, (1 + level) / 2) * error
     return Contrast(value, value - half, value + half, float(2 * stdtr(freedom, -abs(value) / error)))
+
+
+def contrast_to_best(terms: Sequence[Term], metric: str, rivals: int, level: float = 0.95) -> Contrast:
+    """A contrast against the best of some rivals, which chance helped to choose.
+
+    The best of equal rivals is best by luck, so a difference below 0 counts as that many tests, and so does
+    the upper end of the interval (Bonferroni). A row above the best is above each, which needs no correction.
+
+    Args:
+        rivals: how many the best was chosen from.
+    """
+    found, corrected = (contrast(terms, metric, each) for each in (level, 1 - (1 - level) / rivals))
+    p = found.p if found.value > 0 else min(rivals * found.p, 1.0)
+    return replace(found, high=corrected.high, p=p)
 
 
 def _cells(terms: Sequence[Term], metric: str) -> tuple[Array, Array]:

@@ -517,6 +517,17 @@ def test_only_the_best_of_several_is_compared_and_has_unequal_steps(tmp_path: Pa
     assert comparison(tmp_path)["unequal_steps"].isna().all()
 
 
+def test_a_lead_of_the_best_of_several_is_corrected_for_their_number(tmp_path: Path) -> None:
+    paths = write_evaluations(
+        tmp_path, of_models({"mule-full": {"fr": 30}, "parallel-embn": {"fr": 34}, "embn-fr": {"fr": 20}})
+    )
+    p = []
+    for rivals in (["parallel-embn"], ["embn", "parallel-embn"]):
+        judgement(tmp_path, paths, {**FRENCH, "than": rivals, "best_of_than": True})
+        p.append(comparison(tmp_path).loc[0, "p"])
+    assert 0 < 2 * p[0] == pytest.approx(p[1], abs=1e-5)
+
+
 # Batches in an epoch at scale paper: sentences of the language with the most, in batches of 450.
 STEPS = {
     "multi30k": {"embn-fr": 64, "embn-cs": 64, "embn-human+mt-en": 773, "embn-human+mt-de": 644,
