@@ -207,8 +207,9 @@ def _translated_corpus(
     originals = original_sentences(sentences, list(queries), record.settings.caption_origins)
     tables = {}
     for source, table in queries.items():
-        translations = table[table["image"].isin(originals[source]["image"])]
-        tables[source] = pd.concat([translations, untranslated_rows(originals[source], translations)])
+        own, translated = (rows[rows["split"] == "test"] for rows in (originals[source], table))
+        translations = translated[translated["image"].isin(own["image"])]
+        tables[source] = pd.concat([translations, untranslated_rows(own, translations)])
     read_as = dict.fromkeys(tables, vocabularies[language])
     return corpus_of(tables, read_as, record.settings.max_caption_length, "test")
 
@@ -223,9 +224,20 @@ def _query_translations(queries: Mapping[str, pd.DataFrame], corpus: Corpus) -> 
 
 
 def untranslated_rows(originals: pd.DataFrame, translations: pd.DataFrame) -> pd.DataFrame:
-    """A row without tokens for each of an image's captions that has no translation."""
+    """A row without tokens for each of an image's captions that has no translation.
+
+    Raises:
+        InputError: an image has more translations than captions.
+    """
     counts = originals.groupby("image").size()
     missing = counts.sub(translations.groupby("image").size(), fill_value=0).reindex(counts.index)
+    if surplus := list(missing.index[missing < 0]):
+        languages = [originals["language"].iloc[0], translations["language"].iloc[0]]
+        raise InputError(
+            f"{len(surplus)} test images have more translations than captions in {languages[0]!r}, such as "
+            f"{', '.join(surplus[:3])}, so these queries are not the captions'. Choose another provider for "
+            f"translation.pairs.{'-'.join(languages)}, or mend the captions."
+        )
     rows = originals.drop_duplicates("image").set_index("image", drop=False)
     return rows.loc[missing.index.repeat(missing.astype(int))].assign(tokens="")
 

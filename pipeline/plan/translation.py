@@ -61,8 +61,7 @@ class Translation:
             return FilesProvider(provider="files", origin=self.borrowed_captions.origin)
         require_providers(self.plan, [(self.dataset, self.pair)])
         provider = self.plan.settings.translation.provider_of(self.pair)
-        assert provider  # a missing one has been refused before
-        if provider.provider != "files" or not self.queries:
+        if provider and not (self.queries and provider.provider == "files"):
             return provider
         default = self.plan.settings.translation.default
         if default is None or default.provider == "files":

@@ -14,16 +14,22 @@ REPLACED_WHEN_EMPTY = ("weights", "pairs", "caption_origins", "borrowed_translat
 def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """One configuration merged over another, block by block; lists and plain values are replaced as a whole.
 
-    An empty block replaces one of `REPLACED_WHEN_EMPTY`, and leaves any other as it is.
+    An empty block replaces one of `REPLACED_WHEN_EMPTY`, and leaves any other as it is. So does another
+    `provider`, whose keys are others.
 
     Neither is changed. The result shares the blocks that only one of them has.
     """
     result = dict(below)
     for key, value in above.items():
         both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
-        both = both and bool(value or key not in REPLACED_WHEN_EMPTY)
+        both = both and bool(value or key not in REPLACED_WHEN_EMPTY) and not _other_kind(result[key], value)
         result[key] = merge(result[key], value) if both else value
     return result
+
+
+def _other_kind(below: Mapping[str, Any], above: Mapping[str, Any]) -> bool:
+    """Whether two blocks name different providers."""
+    return "provider" in below and "provider" in above and below["provider"] != above["provider"]
 
 
 def with_override(block: B, override: Block | None) -> B:

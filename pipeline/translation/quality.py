@@ -110,15 +110,15 @@ def quality_table(
     if human.empty:
         return pd.DataFrame([{"source": source, "target": target, "note": NO_REFERENCE}])
     captions, references = list(human["caption"]), list(human["translation"])
-    answers_by = {
-        (origin, ""): _published_translations(pairs[pairs["origin"] == origin], human["sentence"])
+    translations = [
+        (origin, "published", _published_translations(pairs[pairs["origin"] == origin], human["sentence"]))
         for origin in sorted(set(pairs["origin"]) - {"human"})
-    }
+    ]
     if translator is not None:
-        answers_by[provider, version] = translator.translate(captions)
+        translations.append((provider, version, translator.translate(captions)))
     rows = [
         {"provider": name, "version": version_of, **scores(answers, references, target)}
-        for (name, version_of), answers in answers_by.items()
+        for name, version_of, answers in translations
     ]
     return pd.DataFrame(rows).assign(source=source, target=target)
 

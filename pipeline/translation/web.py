@@ -30,10 +30,11 @@ _FEW = 3  # captions that may all have one answer if there are no others
 def web_engine(
     source: str, target: str, settings: ServiceProvider, cache: Cache, limits: Limits
 ) -> "WebEngine":
-    """The engine of a service for a pair of languages."""
+    """The engine of a service for a pair of languages; answers in other `codes` are another version's."""
     name, url = settings.provider, settings.url or ""
-    version = "" if settings.version is None else settings.version
-    model = Model(name, f"{version} {url}".strip(), source, target)
+    version = "" if settings.version is None else str(settings.version)
+    codes = [f"{code}={own}" for code, own in (settings.codes or {}).items() if code in (source, target)]
+    model = Model(name, " ".join(filter(None, (version, url, *sorted(codes)))), source, target)
     client = ServiceClient(name, source, target, url, limits, settings.codes)
     return WebEngine(model, client, SERVICES[name], url or name, cache, limits)
 

@@ -190,6 +190,7 @@ def test_translated_queries_have_the_gallery_of_their_own_language(project: Proj
         ("d", "en", "e1", "de"),
         ("a", "en", "e2", "de"),
         ("f", "en", "e5", "de"),
+        *[("v", "en", "e1", "de")] * 9,  # of validation
     ]
     write_sentences(sentences(rows), translated)
     result, ranks, _ = project.evaluate_models(["en"], [translated], ["en", "de"])
@@ -201,6 +202,14 @@ def test_translated_queries_have_the_gallery_of_their_own_language(project: Proj
     assert result["query_translations"] == {"de-en": {"by": 2}}  # of b and d
     own = project.evaluate_models(["de"])[0]["test"]["de"]
     assert german["chance"] == own["chance"]
+
+
+def test_more_translations_than_captions_are_refused(project: Project) -> None:
+    """Image b has two German captions, d one."""
+    translated = project.folder / "de-en.csv"
+    write_sentences(sentences([("b", "en", "e3", "de"), *[("d", "en", "e1", "de")] * 2]), translated)
+    with pytest.raises(InputError, match=r"1 test images .*in 'de', such as d,.*translation.pairs.de-en"):
+        project.evaluate_models(["en"], [translated], ["en", "de"])
 
 
 def test_images_are_embedded_once_whatever_the_number_of_languages(project: Project) -> None:

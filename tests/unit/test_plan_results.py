@@ -134,6 +134,16 @@ def test_direct_translations_of_queries_need_a_provider(tmp_path: Path) -> None:
         training.queries_with_translations(plan, "multi30k", "mule-full")
 
 
+def test_queries_need_a_provider_where_captions_are_borrowed() -> None:
+    """English into Japanese is borrowed for captions, so no provider is required for these."""
+    plan = plan_of(
+        scale="flickr8k", translation={"default": None, "pairs": {"en-de": {"provider": "google"}}}
+    )
+    assert translation.of_captions(plan, "multi30k", "en", "ja").provider == "files"
+    with pytest.raises(InputError, match="queries need their own translations for en-ja; name a provider"):
+        _ = translation.of_queries(plan, "multi30k", "en", "ja").provider
+
+
 def test_queries_of_other_languages_are_translated_into_the_models(flickr8k: Plan) -> None:
     chosen = flickr8k, "flickr8kcn", "embn-en"
     assert training.evaluated_sentences(*chosen, "translated") == each(f"{CHINESE}/tokens/*.csv", MSCOCO)

@@ -61,6 +61,18 @@ def test_an_empty_block_empties_pairs_weights_and_origins_and_no_other() -> None
     assert found == {"translation": {"pairs": {}, "cache": "c"}, "model": {"hidden_size": 3}}
 
 
+def test_another_provider_replaces_one_and_its_keys() -> None:
+    below = {"default": {"provider": "marian", "model": "m"}, "pairs": {"en-zh": {"provider": "files"}}}
+    found = configuration.merge(
+        {"translation": below},
+        {"translation": {"default": {"provider": "google"}, "pairs": {"en-zh": {"origin": "mine"}}}},
+    )
+    assert found["translation"] == {
+        "default": {"provider": "google"},
+        "pairs": {"en-zh": {"provider": "files", "origin": "mine"}},
+    }
+
+
 def test_six_languages_have_their_own_captions() -> None:
     data = load(**configuration.read(CONFIG / "six-languages.yaml")).datasets["multi30k"]
     assert data.languages == ["en", "de", "fr", "cs", "zh", "ja"]

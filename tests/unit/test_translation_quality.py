@@ -77,9 +77,16 @@ def test_chinese_and_japanese_are_not_split_by_spaces() -> None:
 def test_published_translations_and_a_translator_are_measured_side_by_side() -> None:
     table = quality_table(translations_in(caption_table(ROWS)), "en", "zh", Upper("en", "zh"), "upper", "1")
     assert table[["provider", "version", "sentences"]].to_numpy().tolist() == [
-        ["google", "", 2],
+        ["google", "published", 2],
         ["upper", "1", 2],
     ]
+    assert table.loc[0, "chrF"] > 50
+    assert table.loc[1, "chrF"] < 10
+
+
+def test_a_service_and_the_translations_that_it_published_are_measured_separately() -> None:
+    table = quality_table(translations_in(caption_table(ROWS)), "en", "zh", Upper("en", "zh"), "google")
+    assert table[["provider", "version"]].to_numpy().tolist() == [["google", "published"], ["google", ""]]
     assert table.loc[0, "chrF"] > 50
     assert table.loc[1, "chrF"] < 10
 

@@ -69,6 +69,16 @@ def test_no_caption_is_requested_twice_over_runs(service: Service, translate: Tr
     assert sorted(service.lines) == sorted(CAPTIONS)
 
 
+def test_other_codes_of_a_language_are_requested_anew(service: Service, tmp_path: Path) -> None:
+    def translate(**codes: str) -> int:
+        settings = TranslatorSettings(url=service.url, codes=codes)
+        cache = tmp_path / "cache.sqlite"
+        machine_translator("google", "en", "de", settings, cache, Limits(**FAST)).translate(["A dog."])
+        return len(service.requests)
+
+    assert [translate(de="de"), translate(de="de-AT"), translate(de="de", zh="zh-TW")] == [1, 2, 2]
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\u2028", "\x0b", "\n\n"])
 def test_captions_with_line_ends_survive(service: Service, translate: Translate, end: str) -> None:
     captions = ["A dog.", f"A cat{end}and a mouse.{end}", "A horse."]
