@@ -10,6 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import numpy as np
@@ -71,6 +72,16 @@ class FrozenClip:
         self.lower_case = self.siglip and type(tokenizer).__name__.startswith(("Gemma", "Siglip2"))
         positions = getattr(self.model.config.text_config, "max_position_embeddings", 512)
         self.max_tokens = positions if self.siglip else min(positions, tokenizer.model_max_length)
+
+    def digest(self) -> str:
+        """Digest of all that decides its vectors: weights, configuration, processor and their library."""
+        import transformers
+
+        with TemporaryDirectory() as folder:
+            self.processor.save_pretrained(folder)
+            files = [sha256(path) for path in sorted(Path(folder).glob("**/*")) if path.is_file()]
+        parts = [self.weights_sha256, self.model.config.to_json_string(), transformers.__version__, *files]
+        return hashlib.sha256(chr(0).join(parts).encode()).hexdigest()
 
     @torch.inference_mode()
     def embed_sentences(self, sentences: Sequence[str]) -> Tensor:
@@ -159,6 +170,7 @@ def evaluate_clip(
     settings: ContextSettings,
     partial: Path,
     output: Path,
+    code: str = "",
 ) -> None:
     """Write recalls, parameters and embedding speed of a frozen model on a test split, one row per language.
 
@@ -169,6 +181,7 @@ def evaluate_clip(
         settings: JSON: scale, dataset, languages, caption_origins, threads.
         partial: folder from which a killed run resumes.
         output: CSV to write.
+        code: digest of this code; vectors of other code are not resumed.
 
     Raises:
         InputError: the model cannot be loaded, or photographs are missing or do not decode.
@@ -181,7 +194,7 @@ def evaluate_clip(
     missing = [name for name in names if name not in files]
     raise_together(missing[:20], f"{images}: {len(missing)} test images are not in it, the first:")
     clip = FrozenClip(model, torch.device("cuda" if torch.cuda.is_available() else "cpu"))
-    cache = EmbeddingCache(partial, clip)
+    cache = EmbeddingCache(partial, clip, code)
     image_vectors, images_per_second = cache.images([files[name] for name in names])
     row_of = {name: row for row, name in enumerate(names)}
     rows = []
@@ -222,10 +235,13 @@ def _recalls(images: Tensor, sentences: Tensor, image_of: NDArray[np.int64]) -> 
 
 
 class EmbeddingCache:
-    """Vectors of a model, saved shard by shard in a folder, from which a killed run resumes."""
+    """Vectors of a model, saved shard by shard in a folder, from which a killed run resumes.
 
-    def __init__(self, folder: Path, clip: FrozenClip):
-        self.folder, self.clip = folder, clip
+    code: digest of the code that embeds.
+    """
+
+    def __init__(self, folder: Path, clip: FrozenClip, code: str = ""):
+        self.folder, self.clip, self.content = folder, clip, [code, clip.digest()]
 
     def images(self, paths: Sequence[Path]) -> tuple[Tensor, float]:
         """(n, e) of photographs, and how many were embedded per second, decoding not counted."""
@@ -246,7 +262,7 @@ class EmbeddingCache:
         vectors, seconds, progress = [], 0.0, Progress(name, len(items))
         for first in range(0, len(items), SHARD):
             shard = items[first : first + SHARD]
-            content = [name, self.clip.weights_sha256, *map(identity, shard)]
+            content = [name, *self.content, *map(identity, shard)]
             path = self.folder / f"{hashlib.sha256(chr(0).join(content).encode()).hexdigest()[:32]}.npz"
             if (arrays := load_arrays(path, "vectors", "seconds")) is None:
                 batches = [shard[start : start + BATCH] for start in range(0, len(shard), BATCH)]

@@ -1,6 +1,7 @@
 """The recalls of a frozen CLIP of the real architecture, small and with random weights."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +178,7 @@ def test_a_killed_run_resumes_with_the_vectors_it_had(
     monkeypatch.setattr(FrozenClip, "embed_sentences", die)
     with pytest.raises(KeyboardInterrupt):
         measure(clip, data)
-    kept = sorted((data / "partial").glob("*.npz"))
+    kept = sorted((data / "partial").glob("*.npz"), key=lambda path: path.stat().st_mtime_ns)
     assert len(kept) == 4  # 11 images, and 4 of the English sentences
     kept[0].write_bytes(kept[0].read_bytes()[:100])  # damaged, so computed again
     monkeypatch.setattr(FrozenClip, "embed_images", lambda self, images: pytest.fail("embedded again"))
@@ -205,6 +206,26 @@ def test_vectors_of_another_photograph_or_model_are_not_reused(
     KINDS["AltCLIP"](other)
     third = EmbeddingCache(data / "partial", FrozenClip(str(other), CPU)).images(paths)[0]
     assert not torch.allclose(third[0], first[0], atol=1e-4)
+
+
+def test_a_mended_processor_and_other_code_embed_again(
+    clip: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(clip, mended := tmp_path / "mended")
+    processor = mended / "processor_config.json"
+    values = json.loads(processor.read_text())
+    values["image_processor"]["image_mean"] = [0.1, 0.2, 0.3]
+    processor.write_text(json.dumps(values))
+    embedded = []
+
+    def embed(*of: Any) -> tuple[torch.Tensor, float]:
+        embedded.append(of)
+        return torch.ones(1, 2), 1.0
+
+    monkeypatch.setattr(module, "_embed_and_time", embed)
+    for folder, code in ((clip, "a"), (clip, "a"), (mended, "a"), (clip, "b")):
+        EmbeddingCache(data / "partial", FrozenClip(str(folder), CPU), code).sentences(["a dog"], "en")
+    assert len(embedded) == 3
 
 
 def test_a_model_that_is_not_a_clip_is_refused(clip: Path, tmp_path: Path) -> None:
