@@ -1,6 +1,7 @@
 """Unpack archives of photographs into one flat folder, under their published file names."""
 
 import bz2
+import errno
 import gzip
 import json
 import logging
@@ -134,6 +135,9 @@ def _partial_folder(archives: Sequence[Path], output: Path) -> Iterator[Path]:
             note.unlink()
             raise
         except OSError as error:
+            if not any(folder.iterdir()):
+                folder.rmdir()
+                note.unlink()
             raise InputError(
                 f"{error.filename or folder}: cannot be written or read: {error.strerror}. "
                 "What has been unpacked is kept for the next call."
@@ -165,9 +169,8 @@ def _check_ratio(archive: Path, size: int) -> None:
 def _check_free(folder: Path, size: int) -> None:
     free = shutil.disk_usage(folder).free
     if size > free:
-        raise InputError(
-            f"{folder.parent}: the photographs need {size:,} more bytes, {free:,} are free. Make room."
-        )
+        reason = f"the photographs need {size:,} more bytes, {free:,} are free; make room"
+        raise OSError(errno.ENOSPC, reason, str(folder.parent))
 
 
 def _unpack_one(archive: Path, folder: Path, names: dict[str, str], mistakes: list[str]) -> None:

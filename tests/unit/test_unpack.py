@@ -227,6 +227,29 @@ def test_links_in_zip_archives_are_refused(tmp_path: Path) -> None:
     _check_refusal(tmp_path / "a.zip", "1.jpg: a link or a device; expected a file")
 
 
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_a_disk_that_is_too_small_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    members = {f"{number}.jpg": bytes([number]) * 100 for number in range(1, 6)}
+    archive, output = _archive(tmp_path / f"a.{kind}", members), tmp_path / "photographs"
+    partial, usage = tmp_path / ".photographs.part", shutil.disk_usage(tmp_path)
+
+    def filled_by_others(_: Path) -> object:
+        return usage._replace(free=1000 if len(list(partial.iterdir())) < 3 else 50)
+
+    monkeypatch.setattr(shutil, "disk_usage", filled_by_others)
+    counts = []
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"need \d+ more bytes, \d+ are free; make room.*is kept"):
+            unpack([archive], output)
+        counts.append(len(list(partial.iterdir())))
+    assert counts == [3, 3]
+    monkeypatch.undo()
+    assert unpack([archive], output) == 5
+    assert _photographs(output) == members
+
+
 def test_names_too_long_for_a_file_are_listed(tmp_path: Path) -> None:
     _check_refusal(_archive(tmp_path / "a.tar", {f"{'x' * 300}.jpg": b""}), "longer than 255 bytes")
 
