@@ -13,7 +13,7 @@ from pipeline.common.files import atomic_write, require_file
 
 COLUMNS = ["image", "path"]
 FAILED_COLUMNS = ["image", "path", "reason"]
-_NAMES = "surrogateescape"  # a file's name need not be UTF-8
+NAMES = "surrogateescape"  # a file's name need not be UTF-8
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")  # how such names are read
 MAX_SHOWN = 8  # images named in one message
 
@@ -23,7 +23,7 @@ def read_image_list(path: Path) -> dict[str, Path]:
     require_file(path, "the list of images", "Make it with `python -m pipeline find-images`.")
     hint = "expected CSV in UTF-8 with the columns image and path. Make it with find-images."
     try:
-        with open(path, encoding="utf-8", errors=_NAMES, newline="") as file:
+        with open(path, encoding="utf-8", errors=NAMES, newline="") as file:
             rows = list(csv.reader(file, strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: not a list of images ({error}); {hint}") from None
@@ -59,7 +59,7 @@ def photographs_digest(image_list: Path) -> str:
     if not image_list.exists():
         return ""
     lines = (f"{image} {path} {identity(path)}\n" for image, path in read_image_list(image_list).items())
-    return hashlib.sha256("".join(lines).encode(errors=_NAMES)).hexdigest()[:16]
+    return hashlib.sha256("".join(lines).encode(errors=NAMES)).hexdigest()[:16]
 
 
 class Shard(NamedTuple):
@@ -86,7 +86,7 @@ def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[obje
     """Write rows as CSV, whole or not at all."""
     with (
         atomic_write(path) as temporary,
-        open(temporary, "w", encoding="utf-8", errors=_NAMES, newline="") as file,
+        open(temporary, "w", encoding="utf-8", errors=NAMES, newline="") as file,
     ):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)

@@ -14,6 +14,7 @@ from pipeline.common.hdf5 import update_hdf5
 from pipeline.images.lists import (
     FAILED_COLUMNS,
     MAX_SHOWN,
+    NAMES,
     allowed_failures,
     check_failures,
     read_image_list,
@@ -118,6 +119,6 @@ def _check(shards: Sequence[Path], images: Sequence[str], with_reason: set[str])
 
 
 def _failed_rows(path: Path) -> list[tuple[str, str, str]]:
-    with open(path, encoding="utf-8", newline="") as file:
+    with open(path, encoding="utf-8", errors=NAMES, newline="") as file:
         rows = csv.DictReader(file)
         return [(row["image"], row["path"], row["reason"]) for row in rows]

@@ -23,7 +23,8 @@ class ModelRecord:
 
     settings: of the training. vocabularies: digest of each language's words.
     epoch: the best epoch, from 1. validation: mR of each language on the validation split at that epoch.
-    training_captions: number of captions that it was trained on, for each language by origin.
+    training_captions: number of its training images' captions, for each language by origin; the few without a
+    known word, which training leaves out, count.
     training_translations: how many of them are added translations, for each pair of languages (`en-de`) by
     origin.
     training_steps: batches of the whole training, without pretraining. training_groups: images of each group

@@ -165,7 +165,7 @@ class UniversalEmbedding(TableEmbedding):
         if not self.padded:
             return means
         zero = torch.zeros(1, dtype=torch.long, device=means.device)
-        padding = self.words(dict.fromkeys(self.languages, zero))
+        padding = as_float32(self.words(dict.fromkeys(self.languages, zero)))
         numbers = torch.tensor([self.languages.index(language) for language in words.sentences])
         counts = torch.tensor(list(words.sentences.values()))
         language = to_device(numbers.repeat_interleave(counts), means.device)  # (B,)

@@ -16,6 +16,11 @@ from pipeline.translation.settings import FilesProvider, Provider
 # Other names in results/ and in work/{scale}.
 _OTHER_RESULTS = {"claims", "counts", "report", "translation-quality", "context"}
 _OTHER_RESULTS |= {"figure3", "figure4", *POINTS}
+# Settings of a model with a hybrid embedding, which has no others.
+_OF_HYBRID = {
+    **{"encoder": "embn", "word_vectors": "pretrained"},
+    **{"universal_mean": "words", "universal_layers": "separate"},
+}
 _RESULT_FOLDERS = {"comparison", "compare", "demo", "flickr8k", "paper"}
 _WORK_FOLDERS = {"checkpoints", "partial", "tensorboard", "text"}
 
@@ -104,7 +109,7 @@ def _of_experiment(settings: Configuration, name: str, experiment: Experiment) -
     yield from _of_vectors(where, blocks.model, experiment)
     yield from _of_encoder(where, blocks.model, experiment)
     if experiment.embedding == "hybrid":
-        for key, value in (("encoder", "embn"), ("word_vectors", "pretrained"), ("universal_mean", "words")):
+        for key, value in _OF_HYBRID.items():
             if getattr(blocks.model, key) != value:
                 setting = getattr(blocks.model, key)
                 yield f"{where}: embedding hybrid needs model.{key}: {value}; found {setting!r}"

@@ -181,6 +181,10 @@ class Experiment(ExperimentKeys):
             yield ".pretraining: embedding hybrid pretrains an assignment of words instead; leave it out"
         if self.vectors == "bert":
             yield ".vectors: found 'bert'; embedding hybrid reads vectors of words"
+        if (self.reduction or "").startswith("dictionary"):
+            yield f".reduction: {self.reduction} reads rare words as English, embedding hybrid assigns them"
+        if self.masking and self.ranking:
+            yield ".masking: masked sentences are matched with images, not ranked; set one of the two"
 
     def _of_vectors(self) -> Iterator[str]:
         """Sentence vectors need human captions; smaller vocabularies need FastText's vectors."""

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write
 from pipeline.models.assignment import Assignment, sentence_means
 from pipeline.models.hybrid import WordRows, write_assignment
@@ -62,6 +63,7 @@ def assign(
 
     def start(device: torch.device) -> RunAndWriter[Batch]:
         data = pretraining_data(inputs, settings)
+        _check_pairs(data, settings)
         corpus, training = data.corpus.to(device), settings.training
         features = word_features(data.vocabularies, settings.assignment.features, device)
         width = next(iter(features.values())).shape[1]
@@ -91,6 +93,17 @@ def assign(
 
     job = Job(checkpoint, [output, table], inputs.fingerprint(settings, code))
     run_job(job, settings.seed, settings.training, start)
+
+
+def _check_pairs(data: PretrainingData, settings: AssignSettings) -> None:
+    """Refuse data of a single language whose sentences have no other of their image to learn from."""
+    (captions, *others) = data.batches.captions.values()
+    if not others and (captions.per_image < 2 or settings.assignment.pairs != "all"):
+        raise InputError(
+            f"{settings.dataset} {settings.experiment}: the assignment learns from several sentences of an "
+            "image, in different languages or (assignment.pairs: all) in the same, and there are none. Take "
+            "more `languages` or `captions`, or embedding universal."
+        )
 
 
 def _write(
@@ -164,7 +177,7 @@ def assignment_terms(
     own_pairs = _pairs_within(segments)
     if settings.assignment.pairs == "all" and own_pairs:
         terms["within"] = hinge_loss(means, own_pairs, triplets)
-    return terms
+    return terms or {"between": means.sum() * 0}
 
 
 @functools.lru_cache(PLANS)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.common.errors import InputError
+from pipeline.common.errors import InputError, raise_together
 from pipeline.training.settings import Batches
 from pipeline.words.corpus import Corpus, LanguageCorpus
 
@@ -73,6 +73,10 @@ class Sampler:
                 f"training: {self.images} image to train on, but a triplet needs two; "
                 "check the captions' split column and images.list"
             )
+        raise_together(
+            [f"{code!r}" for code, captions in self.captions.items() if (captions.count > 0).sum() < 2],
+            "A triplet needs two images; languages with training captions of a single image:",
+        )
         passed_over = self._largest() if settings.epoch_unit == "sentences" else self.images
         # An incomplete last batch is dropped.
         self.steps = steps or max(1, passed_over // self.batch)
@@ -118,6 +122,11 @@ class Sampler:
                 batch.rows[language] = rows.ravel()
                 batch.slots[language] = slots.repeat(captions.per_image)
                 batch.per_image[language] = captions.per_image
+        if not batch.rows:
+            raise InputError(
+                f"training.batch_images: no language has captions of two of a batch's {len(images)} images, "
+                "which a triplet needs; take more"
+            )
         return batch
 
 

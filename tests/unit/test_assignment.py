@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from contextlib import nullcontext
 from typing import Literal
 
 import numpy as np
@@ -13,12 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
+from pipeline.common.errors import InputError
 from pipeline.models import assignment
 from pipeline.models.assignment import Assignment, choice_weights, explored_ranks, sentence_means
 from pipeline.models.hybrid import WordRows
 from pipeline.models.settings import Exploration, Triplets
 from pipeline.training.assign import (
     HandOver,
+    _check_pairs,
     _log_assignment,
     _log_hand_over,
     assignment_table,
@@ -27,8 +30,10 @@ from pipeline.training.assign import (
     scoring_inputs,
     used_entries,
 )
-from pipeline.training.settings import AssignSettings
-from pipeline.words.corpus import LanguageCorpus, Sentences
+from pipeline.training.batches import Sampler
+from pipeline.training.data import PretrainingData
+from pipeline.training.settings import AssignSettings, Batches
+from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
 from pipeline.words.vocabulary import Vocabulary
 
 WORDS = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.5]]).double()
@@ -233,6 +238,39 @@ def test_pairs_of_one_language_are_positives_if_configured(
     features = {language: torch.randn(words, 4).double() for language in data.languages}
     found = assignment_terms(Assignment(4, 5, 3).double(), features, data, batch, settings)
     assert found.keys() == terms
+
+
+def of_one_language(captions: int) -> tuple[Corpus, Sampler]:
+    """Four images with so many French captions each."""
+    ids = torch.arange(4 * captions)[:, None] + 1
+    image = np.repeat(np.arange(4), captions)
+    part = LanguageCorpus(ids, torch.ones(len(ids), dtype=torch.long), image)
+    made = Corpus(list("abcd"), torch.zeros(4, 0), {"fr": part})
+    return made, Sampler(made, [np.arange(4)], Batches(epoch_unit="images", batch_images=4), 0)
+
+
+@pytest.mark.parametrize(
+    ("captions", "pairs", "refused"), [(2, "all", False), (1, "all", True), (2, "different", True)]
+)
+def test_an_assignment_without_two_sentences_of_an_image_is_refused(
+    captions: int, pairs: Literal["all", "different"], refused: bool
+) -> None:
+    data = PretrainingData({}, *of_one_language(captions), {})
+    settings = AssignSettings.model_construct(
+        dataset="d", experiment="e", assignment=Exploration(pairs=pairs, top_m=2)
+    )
+    with pytest.raises(InputError, match="d e: the assignment") if refused else nullcontext():
+        _check_pairs(data, settings)
+
+
+def test_a_batch_without_pairs_changes_no_weight() -> None:
+    """As when only one of several languages, with one caption, has two images in it."""
+    corpus, sampler = of_one_language(1)
+    settings = AssignSettings.model_construct(assignment=Exploration(top_m=2), triplets=Triplets())
+    made, features = Assignment(4, 5, 3), {"fr": torch.randn(5, 4)}
+    found = assignment_terms(made, features, corpus, next(iter(sampler.epoch(0))), settings)
+    torch.stack(list(found.values())).sum().backward()
+    assert all(weight.grad is not None and not weight.grad.any() for weight in made.parameters())
 
 
 def test_the_softmax_of_a_batch_is_as_sharp_as_its_place_in_the_pretraining_says() -> None:

@@ -47,12 +47,15 @@ def test_an_epoch_shows_every_image_at_most_once(seed: int, images: int, batch: 
     assert len(seen) > images - batch  # only an incomplete last batch is left out
 
 
-@pytest.mark.parametrize(("french", "languages"), [([1, 0, 0, 0], ["en"]), ([1, 0, 0, 1], ["en", "fr"])])
-def test_a_language_with_one_image_in_a_batch_has_no_negatives(
-    french: list[int], languages: list[str]
-) -> None:
-    (drawn,) = sampler_of(corpus({"en": [5] * 4, "fr": french}), all_images(4), SETTINGS, 0).epoch(0)
-    assert list(drawn.rows) == list(drawn.slots) == list(drawn.per_image) == languages
+def test_a_language_with_one_image_in_a_batch_has_no_negatives() -> None:
+    made = corpus({"en": [5] * 6, "fr": [1, 0, 0, 1, 0, 0]})
+    batches = [*sampler_of(made, all_images(6), {**SETTINGS, "batch_images": 3}, 0).epoch(0)]
+    batches += sampler_of(made, all_images(6), {**SETTINGS, "batch_images": 6}, 0).epoch(0)
+    french = [int(np.isin([0, 3], drawn.images).sum()) for drawn in batches]
+    assert french == [1, 1, 2]
+    for drawn, images in zip(batches, french, strict=True):
+        languages = ["en", "fr"] if images > 1 else ["en"]
+        assert list(drawn.rows) == list(drawn.slots) == list(drawn.per_image) == languages
 
 
 @given(st.integers(0, 1000))
@@ -248,6 +251,19 @@ def test_one_language_has_one_group() -> None:
 def test_a_single_image_cannot_be_trained_on() -> None:
     with pytest.raises(InputError, match="1 image to train on"):
         sampler_of(corpus({"en": [5]}), all_images(1), SETTINGS, 0)
+
+
+def test_languages_that_could_not_be_trained_are_refused() -> None:
+    with pytest.raises(InputError, match=r"single image:\n +- 'fr'\n +- 'ja'$"):
+        sampler_of(
+            corpus({"en": [1] * 4, "fr": [5, 0, 0, 0], "ja": [0, 0, 0, 1]}), all_images(4), SETTINGS, 0
+        )
+    disjoint = sampler_of(
+        corpus({"en": [1, 1, 0, 0], "fr": [0, 0, 1, 1]}), all_images(4), {**SETTINGS, "batch_images": 2}, 0
+    )
+    with pytest.raises(InputError, match="two of a batch's 2 images"):
+        for epoch in range(20):
+            list(disjoint.epoch(epoch))
 
 
 def test_a_batch_smaller_than_the_groups_is_refused() -> None:

@@ -369,6 +369,27 @@ def test_shards_merge_into_the_undivided_store(extraction: Extraction, tmp_path:
     assert output.read_bytes() == whole.read_bytes()
 
 
+def test_a_failed_photographs_name_need_not_be_utf8(extraction: Extraction, tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    folder.mkdir()
+    broken, failed = folder / "1.jpg", tmp_path / "shard.csv"
+    broken.write_text("no image")
+    paths = {**extraction.paths(), "broken": broken}
+    output = tmp_path / "shard.h5"
+    extract(
+        paths,
+        extraction.backbone,
+        extraction.settings,
+        extraction.partial,
+        output,
+        failed,
+        failures_allowed=1,
+    )
+    merge([output], list(paths), [failed], 1, tmp_path / "merged.h5", tmp_path / "merged.csv")
+    assert failed.read_bytes() == (tmp_path / "merged.csv").read_bytes()
+    assert os.fsencode(broken) in failed.read_bytes()
+
+
 @pytest.mark.parametrize("count, shards", [(7, 3), (7, 7), (100, 8), (3, 1)])
 def test_shards_share_the_images_evenly(count: int, shards: int) -> None:
     images = [str(number) for number in range(count)]

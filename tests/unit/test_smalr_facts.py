@@ -239,6 +239,18 @@ def test_other_experiments_know_nothing_of_smalr(paper: Configuration) -> None:
             {"embedding": "hybrid", "settings": {"model": {"universal_mean": "padded"}}},
             "experiments.a: embedding hybrid needs model.universal_mean: words; found 'padded'",
         ),
+        (
+            {"embedding": "hybrid", "settings": {"model": {"universal_layers": "shared"}}},
+            "experiments.a: embedding hybrid needs model.universal_layers: separate; found 'shared'",
+        ),
+        (
+            {"embedding": "hybrid", "reduction": "dictionary-5"},
+            "experiments.a.reduction: dictionary-5 reads rare words as English",
+        ),
+        (
+            {"embedding": "hybrid", "masking": True, "ranking": True},
+            "experiments.a.masking: masked sentences are matched",
+        ),
     ],
 )
 def test_contradictions_are_reported(experiment: dict[str, Any], message: str) -> None:

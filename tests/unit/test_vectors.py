@@ -184,6 +184,11 @@ def test_few_odd_rows_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixt
     assert "2 rows of the captions' words are not vectors and are left out, first line 2" in caplog.text
 
 
+def test_a_word_whose_row_is_zeros_has_no_vector(tmp_path: Path) -> None:
+    path = _file(tmp_path / "x.vec", ["dog 0 0", "cat 0 1"])
+    assert list(read_vectors(path, WORDS, WordSettings(dimension=2))) == ["cat"]
+
+
 def test_a_truncated_file_is_an_error(tmp_path: Path) -> None:
     path = _file(tmp_path / "x.vec.gz", ROWS)
     path.write_bytes(path.read_bytes()[:-20])
