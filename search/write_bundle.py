@@ -87,7 +87,7 @@ def write_bundle(
             "tokenizers": {language: tokenizer_versions(language) for language in vocabularies},
             "backbone": backbone_of(features),
             "test": evaluation_values["test"],
-            "intervals": _intervals(evaluation.with_name(evaluation_values["ranks"]), list(vocabularies)),
+            "intervals": _intervals(evaluation, evaluation_values, list(vocabularies)),
             "data": list(data),
             "files": {name: sha256(folder / name) for name in file_names(vocabularies)},
         }
@@ -135,8 +135,12 @@ def _read_evaluation_of(record: ModelRecord, path: Path) -> dict[str, Any]:
     return evaluation
 
 
-def _intervals(ranks: Path, languages: Sequence[str]) -> dict[str, dict[str, tuple[float, float]]]:
-    path = require_file(ranks, "the ranks", "Evaluate again.")
+def _intervals(
+    evaluation: Path, values: Mapping[str, Any], languages: Sequence[str]
+) -> dict[str, dict[str, tuple[float, float]]]:
+    path = require_file(evaluation.with_name(values["ranks"]), "the ranks", "Evaluate again.")
+    if sha256(path) != values["ranks_sha256"]:
+        raise InputError(f"{path}: does not match {evaluation}. Evaluate again.")
     table = pd.read_csv(path, dtype={"image": str}, keep_default_na=False)
     return {code: intervals(hits_by_image(table[table["language"] == code])) for code in languages}
 

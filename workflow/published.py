@@ -53,7 +53,8 @@ def copy_run(name: str, scale: str, command: str, checkout: Path = Path()) -> No
         checkout: the repository in which the run was made, whose commit is recorded.
 
     Raises:
-        InputError: there are no tables, or files of the repository differ from its commit.
+        InputError: there are no tables, files of the repository differ from its commit, or tables are older
+            than the checkout of that commit.
     """
     results = checkout / "results" / scale
     files = sorted({path for pattern in KEPT for path in results.glob(pattern)})
@@ -63,6 +64,12 @@ def copy_run(name: str, scale: str, command: str, checkout: Path = Path()) -> No
         raise InputError(
             f"{checkout}: files differ from the commit, so it does not say what made the tables. Commit them "
             f"and run again:\n{changed}"
+        )
+    moved = re.search(r"@{(\d+)}", _git(checkout, "reflog", "-1", "--format=%gd", "--date=unix"))
+    if moved and (older := [str(path) for path in files if path.stat().st_mtime < int(moved[1])]):
+        raise InputError(
+            f"{checkout}: {len(older)} tables are older than the checkout of its commit, such as {older[0]}, "
+            "so it does not say what made them. Make them again, or remove them."
         )
     jobs = job_times(checkout / "work" / "logs" / scale)
     curves = brief_curves(checkout / "work" / scale)

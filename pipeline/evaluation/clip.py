@@ -10,7 +10,6 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,7 +24,7 @@ from pipeline.common.array_files import load_arrays, save_arrays
 from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import atomic_write, sha256
 from pipeline.common.inputs import check_paths
-from pipeline.common.pretrained import UNLOADABLE
+from pipeline.common.pretrained import UNLOADABLE, vectors_digest
 from pipeline.common.progress import Progress
 from pipeline.common.torch_files import short_reason, weights_digest
 from pipeline.evaluation.gallery import gallery_of
@@ -72,16 +71,6 @@ class FrozenClip:
         self.lower_case = self.siglip and type(tokenizer).__name__.startswith(("Gemma", "Siglip2"))
         positions = getattr(self.model.config.text_config, "max_position_embeddings", 512)
         self.max_tokens = positions if self.siglip else min(positions, tokenizer.model_max_length)
-
-    def digest(self) -> str:
-        """Digest of all that decides its vectors: weights, configuration, processor and their library."""
-        import transformers
-
-        with TemporaryDirectory() as folder:
-            self.processor.save_pretrained(folder)
-            files = [sha256(path) for path in sorted(Path(folder).glob("**/*")) if path.is_file()]
-        parts = [self.weights_sha256, self.model.config.to_json_string(), transformers.__version__, *files]
-        return hashlib.sha256(chr(0).join(parts).encode()).hexdigest()
 
     @torch.inference_mode()
     def embed_sentences(self, sentences: Sequence[str]) -> Tensor:
@@ -241,7 +230,8 @@ class EmbeddingCache:
     """
 
     def __init__(self, folder: Path, clip: FrozenClip, code: str = ""):
-        self.folder, self.clip, self.content = folder, clip, [code, clip.digest()]
+        self.folder, self.clip = folder, clip
+        self.content = [code, vectors_digest(clip.model, clip.processor)]
 
     def images(self, paths: Sequence[Path]) -> tuple[Tensor, float]:
         """(n, e) of photographs, and how many were embedded per second, decoding not counted."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from pipeline.common.errors import InputError
 from pipeline.common.progress import with_progress
 from pipeline.models.settings import Consistency, Matching, Triplets
 
@@ -63,7 +64,16 @@ def fit(
     triplets: Triplets,
     weights: Matching,
 ) -> list[float]:
-    """Train on all pairs at once (Equation 3, mean over languages); return the loss before each iteration."""
+    """Train on all pairs at once (Equation 3, mean over languages); return the loss before each iteration.
+
+    Raises:
+        InputError: a language has a single image, without which there is no triplet.
+    """
+    if min(language.scores.shape[1] for language in queries) < 2:
+        raise InputError(
+            "The network learns from the validation split, of which a language has a single image; a triplet "
+            "needs two."
+        )
     optimizer = torch.optim.Adam(combiner.parameters(), settings.learning_rate)
     losses = []
     for _ in with_progress(range(settings.iterations), "iterations", settings.iterations):

@@ -82,7 +82,8 @@ def ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def _step(length: float, most: int) -> float:
-    return next(step for step in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 25, 50, 100) if length / step <= most)
+    steps = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000)
+    return next(step for step in steps if length / step <= most)
 
 
 def _level(value: float, y: float) -> str:

@@ -19,7 +19,7 @@ from transformers import AutoTokenizer, BertModel, PreTrainedModel, PreTrainedTo
 from pipeline.common.array_files import load_arrays, save_arrays
 from pipeline.common.errors import InputError, disk_message
 from pipeline.common.inputs import check_paths
-from pipeline.common.pretrained import UNLOADABLE
+from pipeline.common.pretrained import UNLOADABLE, vectors_digest
 from pipeline.common.progress import Progress
 from pipeline.common.published_weights import COMMITS
 from pipeline.common.torch_files import short_reason, weights_digest
@@ -35,7 +35,13 @@ CHUNK = 64  # captions that are computed at a time
 
 
 def embed_captions(
-    sentences: Path, language: str, model: str, settings: SentenceVectorSettings, partial: Path, output: Path
+    sentences: Path,
+    language: str,
+    model: str,
+    settings: SentenceVectorSettings,
+    partial: Path,
+    output: Path,
+    code: str = "",
 ) -> None:
     """Write the vector of each caption of a language in all splits, as a vocabulary of whole captions.
 
@@ -46,6 +52,7 @@ def embed_captions(
         settings: JSON: layer, max_tokens, threads.
         partial: folder from which a killed run resumes.
         output: vocabulary to write, of whole captions (HDF5).
+        code: digest of this code; vectors of other code are not resumed.
 
     Raises:
         InputError: there is no such model, or it has fewer layers.
@@ -57,8 +64,7 @@ def embed_captions(
     if not texts:
         raise InputError(f"{sentences}: no captions in {language!r}.")
     captions = sorted(texts, key=lambda text: (len(text), text))  # similar lengths need little padding
-    weights = weights_digest(encoder)
-    folder = partial / _fingerprint(captions, settings, weights)
+    folder = partial / _fingerprint(captions, settings, vectors_digest(encoder, tokenizer), code)
     progress = Progress("captions", len(captions))
     vectors = np.zeros((len(captions) + 1, encoder.config.hidden_size), np.float32)  # row 0 is padding
     for first in range(0, len(captions), SHARD):
@@ -67,7 +73,8 @@ def embed_captions(
         vectors[1 + first : 1 + first + len(part)] = rows
         progress.advance(len(part))
     whole = Vocabulary(language, [PADDING, *captions], vectors, "caption")
-    write_vocabulary(whole, {"vectors": model, "layer": settings.layer, "weights": weights}, output)
+    origin = {"vectors": model, "layer": settings.layer, "weights": weights_digest(encoder)}
+    write_vocabulary(whole, origin, output)
     shutil.rmtree(partial)
 
 
@@ -133,7 +140,7 @@ def _shard(
     return vectors
 
 
-def _fingerprint(captions: Sequence[str], settings: SentenceVectorSettings, weights: str) -> str:
+def _fingerprint(captions: Sequence[str], settings: SentenceVectorSettings, *of_model: str) -> str:
     """Digest of all that the vectors depend on."""
-    parts = [weights, str(settings.layer), str(settings.max_tokens), *captions]
+    parts = [*of_model, str(settings.layer), str(settings.max_tokens), *captions]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -155,6 +155,23 @@ def test_no_other_folder_is_replaced(inputs: Inputs, experiment: dict[str, Any],
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
 
 
+def test_ranks_of_another_evaluation_are_refused(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+) -> None:
+    experiment["training"]["epochs"] = 1
+    made = trained_bundle(inputs, experiment, tmp_path)
+    before = (made / "model.json").read_bytes()
+    ranks = tmp_path / "ranks.csv.gz"
+    content = ranks.read_bytes()
+    ranks.unlink()
+    ranks.write_bytes(content + b" ")
+    assert inputs.features
+    files = tmp_path / "model.pt", inputs.features, inputs.words, inputs.sentences, tmp_path / "test.json"
+    with pytest.raises(InputError, match=r"ranks\.csv\.gz: does not match .*test\.json"):
+        write_bundle(*files, made)
+    assert (made / "model.json").read_bytes() == before
+
+
 @pytest.mark.parametrize("fails_at", [1, 2])
 def test_a_replacement_that_fails_leaves_the_earlier_folder(
     fails_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -11,6 +11,7 @@ from transformers import BertModel, DataCollatorForLanguageModeling, get_linear_
 
 from pipeline.common.array_files import load_arrays, save_arrays
 from pipeline.common.errors import InputError
+from pipeline.common.pretrained import vectors_digest
 from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.words import bert
@@ -200,6 +201,16 @@ def test_a_run_that_stops_resumes_to_the_same_vectors(
     assert sorted(computed) == sorted(ENGLISH)  # each once
     assert stopped.words == whole.words
     np.testing.assert_allclose(stopped.vectors, whole.vectors, atol=1e-5)
+
+
+def test_vectors_of_another_tokeniser_or_code_are_not_resumed(folder: Path, tmp_path: Path) -> None:
+    tokenizer, encoder = load_bert(str(folder / "model"), -2)
+    other, _ = load_bert(str(folder / "model"), -2)
+    other.add_tokens(["doggerel"])
+    digests = [vectors_digest(encoder, each) for each in (tokenizer, tokenizer, other)]
+    assert digests[0] == digests[1] != digests[2]
+    names = {module._fingerprint(ENGLISH, READ, each, code) for each in digests for code in "ab"}
+    assert len(names) == 4
 
 
 @pytest.mark.parametrize("sealed", [True, False])

@@ -51,6 +51,12 @@ def test_without_a_relu_the_network_starts_as_the_mean_of_negative_scores_too() 
         assert Combiner(2, 32, 1.0, "relu")(scores).tolist() == [0.0, 0.0]
 
 
+def test_a_single_image_to_learn_from_is_refused() -> None:
+    single = ScoredQueries(torch.rand(3, 1, 2), torch.zeros(3, dtype=torch.long))
+    with pytest.raises(InputError, match="a language has a single image"):
+        fit(Combiner(2, 2, 1.0), [single], Consistency(), TRIPLETS, WEIGHTS)
+
+
 def test_the_network_by_hand() -> None:
     made = Combiner(2, 2, 1.0, "relu")
     with torch.no_grad():

@@ -419,6 +419,7 @@ def test_axes_and_ticks_are_round_and_hold_the_values() -> None:
     assert charts.axis(23.4, 71.2) == (20, 80)
     assert charts.axis(0, 44) == (0, 50)
     assert charts.axis(30, 30) == pytest.approx((30, 30.2))
+    assert charts.axis(0, 1100) == (0, 1200)
     assert charts.ticks(20, 80, 5) == [20, 40, 60, 80]
     assert charts.ticks(0, 1, 5) == [0, 0.2, 0.4, 0.6, 0.8, 1]
 
