@@ -73,8 +73,8 @@ def embed_captions(
         vectors[1 + first : 1 + first + len(part)] = rows
         progress.advance(len(part))
     whole = Vocabulary(language, [PADDING, *captions], vectors, "caption")
-    origin = {"vectors": model, "layer": settings.layer, "weights": weights_digest(encoder)}
-    write_vocabulary(whole, origin, output)
+    weights = weights_digest(encoder)
+    write_vocabulary(whole, {"vectors": model, "layer": settings.layer, "weights": weights}, output)
     shutil.rmtree(partial)
 
 
