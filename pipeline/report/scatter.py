@@ -82,16 +82,18 @@ def _panel(table: pd.DataFrame, settings: ScalingAxes, colours: Mapping[str, str
     ]
     parts = [
         piece
-        for name, part in table.groupby("series", sort=False)
-        for piece in _series(part, colours[str(name)])
+        for number, (name, part) in enumerate(table.groupby("series", sort=False))
+        for piece in _series(part, colours[str(name)], above=number % 2 == 0)
     ]
     return "".join([*grid, *below, *words, *parts])
 
 
-def _series(part: pd.DataFrame, colour: str) -> Iterator[str]:
+def _series(part: pd.DataFrame, colour: str, above: bool) -> Iterator[str]:
+    """The points of a series; their labels are above or below their intervals, neighbours at two heights."""
     points = part.sort_values("x")
     line = " ".join(f"{row.x:.1f},{row.y:.1f}" for row in points.itertuples())
     yield f'<polyline class="path" stroke="{colour}" points="{line}"/>'
+    last, shift = -math.inf, 0
     for row in points.itertuples():
         title = f"{row.series} {row.label}".strip()
         title += (
@@ -104,7 +106,9 @@ def _series(part: pd.DataFrame, colour: str) -> Iterator[str]:
             f"<title>{escape(title)}</title></circle>"
         )
         if row.label:
-            yield f'<text x="{row.x + 6:.1f}" y="{row.y - 6:.1f}">{escape(row.label)}</text>'
+            shift = 11 - shift if row.x - last < 16 else 0
+            yield _text(row.x, row.top - 3 - shift if above else row.bottom + 11 + shift, row.label)
+            last = row.x
 
 
 def _text(x: float, y: float, text: str) -> str:

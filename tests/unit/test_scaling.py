@@ -243,6 +243,20 @@ def test_there_is_a_panel_per_data_set_and_a_key_per_series(tmp_path: Path) -> N
     assert "mscoco: mR, mean over 2 languages" in texts
 
 
+def test_labels_of_near_points_are_at_different_heights(tmp_path: Path) -> None:
+    """Those of every other series are below the intervals."""
+    rows = [
+        {"series": name, "parameters": millions * 10**6, "label": f"{name}{millions}"}
+        for name in "AB"
+        for millions in (1, 2, 3, 40)
+    ]
+    texts = list(draw_figure(tmp_path, rows).iter("{http://www.w3.org/2000/svg}text"))
+    height = {text.text: float(text.get("y", 0)) for text in texts if str(text.text)[1:].isdigit()}
+    assert height["A1"] == height["A3"] == height["A40"] == height["A2"] + 11
+    assert height["B1"] == height["B3"] == height["B40"] == height["B2"] - 11
+    assert height["B1"] > height["A1"]
+
+
 def test_points_show_the_experiments_that_the_captions_name() -> None:
     """Figure 1b: MULE and S-LIWE against languages, L-LIWE and SMALR with ten; Figure 3: on all ten."""
     loaded = configuration.load({"scale": "demo"}, CONFIG)
