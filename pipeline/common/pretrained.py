@@ -1,6 +1,7 @@
 """Published models, loaded by the transformers library."""
 
 import hashlib
+import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +17,7 @@ UNLOADABLE = (
     OSError, ValueError, LookupError, ImportError, RuntimeError, AttributeError, TypeError, SafetensorError,
     StrictDataclassError,
 )  # fmt: skip
+_FOUND_AT = ("local_files_only", "is_local", "name_or_path")
 
 
 def vectors_digest(model: Any, reader: Any) -> str:
@@ -28,6 +30,14 @@ def vectors_digest(model: Any, reader: Any) -> str:
 
     with TemporaryDirectory() as folder:
         reader.save_pretrained(folder)
-        files = [sha256(path) for path in sorted(Path(folder).glob("**/*")) if path.is_file()]
+        files = [_content(path) for path in sorted(Path(folder).glob("**/*")) if path.is_file()]
     parts = [weights_digest(model), model.config.to_json_string(), transformers.__version__, *files]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _content(path: Path) -> str:
+    """Digest of a saved file; whether the library found it on a disk or on the hub does not count."""
+    if path.name != "tokenizer_config.json":
+        return sha256(path)
+    values = json.loads(path.read_bytes())
+    return json.dumps({key: values[key] for key in sorted(values) if key not in _FOUND_AT}, sort_keys=True)

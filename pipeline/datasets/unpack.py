@@ -135,12 +135,13 @@ def _partial_folder(archives: Sequence[Path], output: Path) -> Iterator[Path]:
             note.unlink()
             raise
         except OSError as error:
+            kept = "What has been unpacked is kept for the next call."
             if not any(folder.iterdir()):
                 folder.rmdir()
                 note.unlink()
+                kept = "Nothing has been unpacked."
             raise InputError(
-                f"{error.filename or folder}: cannot be written or read: {error.strerror}. "
-                "What has been unpacked is kept for the next call."
+                f"{error.filename or folder}: cannot be written or read: {error.strerror}. {kept}"
             ) from None
         note.unlink()
 

@@ -235,8 +235,8 @@ def untranslated_rows(originals: pd.DataFrame, translations: pd.DataFrame) -> pd
         languages = [originals["language"].iloc[0], translations["language"].iloc[0]]
         raise InputError(
             f"{len(surplus)} test images have more translations than captions in {languages[0]!r}, such as "
-            f"{', '.join(surplus[:3])}, so these queries are not the captions'. Choose another provider for "
-            f"translation.pairs.{'-'.join(languages)}, or mend the captions."
+            f"{', '.join(surplus[:3])}, so they cannot be translations of these captions. Choose another "
+            f"provider for translation.pairs.{'-'.join(languages)}, or mend the captions."
         )
     rows = originals.drop_duplicates("image").set_index("image", drop=False)
     return rows.loc[missing.index.repeat(missing.astype(int))].assign(tokens="")

@@ -197,8 +197,7 @@ class _Judge:
         others = {text: self._side(text, comparison) for text in comparison.than}
         values = {text: contrast(side, comparison.metric).value for text, side in others.items()}
         than = max(values, key=lambda text: values[text])
-        both = [*greater, *(Term(-term.weight, term.hits) for term in others[than])]
-        difference = contrast_to_best(both, comparison.metric, len(others))
+        difference = contrast_to_best(greater, list(others.values()), comparison.metric)
         return {
             "dataset": self.settings.datasets[comparison.dataset],
             "language": comparison.language,

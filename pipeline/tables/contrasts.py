@@ -1,7 +1,7 @@
 """Differences of recalls, and differences of differences, with their uncertainty over images and seeds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -62,18 +62,24 @@ def contrast(terms: Sequence[Term], metric: str, level: float = 0.95) -> Contras
     return Contrast(value, value - half, value + half, float(2 * stdtr(freedom, -abs(value) / error)))
 
 
-def contrast_to_best(terms: Sequence[Term], metric: str, rivals: int, level: float = 0.95) -> Contrast:
-    """A contrast against the best of some rivals, which chance helped to choose.
+def contrast_to_best(
+    terms: Sequence[Term], rivals: Sequence[Sequence[Term]], metric: str, level: float = 0.95
+) -> Contrast:
+    """A sum against the best of some rivals: its value against the one that is best here.
 
-    The best of equal rivals is best by luck, so a difference below 0 counts as that many tests, and so does
-    the upper end of the interval (Bonferroni). A row above the best is above each, which needs no correction.
-
-    Args:
-        rivals: how many the best was chosen from.
+    A sum is above the best if it is above each: the largest p and the lowest lower end count. It is below if
+    it is below any, and the best of equal rivals is best by luck: each rival is a test (Bonferroni), and the
+    upper end is the lowest of wider intervals. With one rival it is `contrast`.
     """
-    found, corrected = (contrast(terms, metric, each) for each in (level, 1 - (1 - level) / rivals))
-    p = found.p if found.value > 0 else min(rivals * found.p, 1.0)
-    return replace(found, high=corrected.high, p=p)
+    each = [[*terms, *(Term(-term.weight, term.hits) for term in rival)] for rival in rivals]
+    found = [contrast(against, metric, level) for against in each]
+    wider = [contrast(against, metric, 1 - (1 - level) / len(rivals)) for against in each]
+    value = min(one.value for one in found)
+    if value > 0:
+        p = max(one.p for one in found)
+    else:
+        p = min(len(rivals) * min(one.p for one in found if one.value <= 0), 1.0)
+    return Contrast(value, min(one.low for one in found), min(one.high for one in wider), p)
 
 
 def _cells(terms: Sequence[Term], metric: str) -> tuple[Array, Array]:

@@ -102,7 +102,7 @@ def _check_pairs(data: PretrainingData, settings: AssignSettings) -> None:
         raise InputError(
             f"{settings.dataset} {settings.experiment}: the assignment learns from several sentences of an "
             "image, in different languages or (assignment.pairs: all) in the same, and there are none. Take "
-            "more `languages` or `captions`, or embedding universal."
+            "more `languages`, `captions` or training.sentences_per_image, or embedding universal."
         )
 
 

@@ -181,15 +181,8 @@ def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vector
     exact: set[str] = set()  # words whose own lower-case row was found
     odd: list[str] = []
     try:
-        for number, word, numbers in _rows(path, settings.dimension):
+        for word, vector in _known_rows(path, lookup, settings.dimension, odd):
             lower = word.lower()
-            if lower not in lookup:
-                continue
-            try:
-                vector = _vector(numbers, settings.dimension)
-            except ValueError as error:
-                odd.append(f"line {number}: {error}")
-                continue
             first = lower not in vectors or (word == lower and lower not in exact)
             if first or settings.casing == "last":
                 vectors[lower] = vector
@@ -212,7 +205,7 @@ def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vector
             len(odd),
             odd[0],
         )
-    return {word: vector for word, vector in vectors.items() if vector.any()}
+    return vectors
 
 
 def _check_kind(path: Path) -> None:
@@ -225,6 +218,26 @@ def _check_kind(path: Path) -> None:
             f"{path}: found {kind or 'a file that is not gzip'}, expected vectors in FastText's text format "
             "(.vec, or .vec.gz with gzip)."
         )
+
+
+def _known_rows(
+    path: Path, lookup: set[str], dimension: int, odd: list[str]
+) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    """Word and vector of each row of the looked-up words, rows of zeros left out.
+
+    Args:
+        odd: gets a line about each row that is not a vector.
+    """
+    for number, word, numbers in _rows(path, dimension):
+        if word.lower() not in lookup:
+            continue
+        try:
+            vector = _vector(numbers, dimension)
+        except ValueError as error:
+            odd.append(f"line {number}: {error}")
+        else:
+            if vector.any():
+                yield word, vector
 
 
 def _rows(path: Path, dimension: int) -> Iterator[tuple[int, str, str]]:

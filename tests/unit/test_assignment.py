@@ -263,7 +263,7 @@ def test_an_assignment_without_two_sentences_of_an_image_is_refused(
         _check_pairs(data, settings)
 
 
-def test_a_batch_without_pairs_changes_no_weight() -> None:
+def test_a_batch_without_pairs_has_no_gradient() -> None:
     """As when only one of several languages, with one caption, has two images in it."""
     corpus, sampler = of_one_language(1)
     settings = AssignSettings.model_construct(assignment=Exploration(top_m=2), triplets=Triplets())

@@ -158,29 +158,40 @@ def test_the_best_of_equal_rivals_is_not_above_more_often_than_chance_allows() -
     """Of seven rivals, all equal: uncorrected, the best is measurably above in a tenth of the repetitions."""
     generator, below, covered, uncorrected = np.random.default_rng(0), 0, 0, 0
     for _ in range(300):
-        rows = [simulate(100, 1, 0, generator)[0].hits for _ in range(8)]
-        own, *others = rows
+        own, *others = [simulate(100, 1, 0, generator)[0].hits for _ in range(8)]
         best = max(others, key=lambda hits: contrast([Term(1, hits)], "mR").value)
-        found = contrast_to_best(against(own, best), "mR", len(others))
-        below += found.value < 0 and found.p < 0.05
-        uncorrected += (plain := contrast(against(own, best), "mR")).value < 0 and plain.p < 0.05
-        covered += found.low <= 0 <= found.high
+        plain = contrast(against(own, best), "mR")
+        found = contrast_to_best([Term(1, own)], [[Term(1, hits)] for hits in others], "mR")
+        assert found.value == pytest.approx(plain.value)
         assert (found.p < 0.05) == (found.low > 0 or found.high < 0)
+        below += found.value < 0 and found.p < 0.05
+        uncorrected += plain.value < 0 and plain.p < 0.05
+        covered += found.low <= 0 <= found.high
     assert below <= 0.04 * 300 < 0.06 * 300 < uncorrected
     assert covered > 0.94 * 300
 
 
-def test_one_rival_is_compared_as_two_rows_are_and_a_lead_is_not_corrected() -> None:
+def test_a_row_is_above_the_best_only_if_it_is_above_each_rival() -> None:
+    """It leads one rival by 0.2 points with a small error, and equals the other."""
+    generator, above, closest = np.random.default_rng(1), 0, 0
+    for _ in range(300):
+        own, other = (generator.uniform(0, 1, 100) for _ in range(2))
+        like = own - 0.002 * generator.uniform(0.5, 1.5, 100)
+        rivals = [[hits_of(*like)], [hits_of(*other)]]
+        found = contrast_to_best([Term(1, [hits_of(*own)])], [[Term(1, rival)] for rival in rivals], "mR")
+        each = [contrast(against([hits_of(*own)], rival), "mR") for rival in rivals]
+        closest += min(each, key=lambda one: one.value).p < 0.05
+        above += found.value > 0 and found.p < 0.05
+        assert found.low == min(one.low for one in each)
+        if found.value > 0:
+            assert found.p == max(one.p for one in each)
+    assert above <= 0.04 * 300 < 0.2 * 300 < closest
+
+
+def test_with_one_rival_the_best_is_that_row() -> None:
     own, other = (term.hits for term in simulate(50, 2, 3, np.random.default_rng(3)))
-    assert contrast_to_best(against(own, other), "mR", 1) == contrast(against(own, other), "mR")
-    ahead, behind = sorted(
-        [against(own, other), against(other, own)], key=lambda of: -contrast(of, "mR").value
-    )
-    for terms, times in ((ahead, 1), (behind, 5)):
-        plain, found = contrast(terms, "mR"), contrast_to_best(terms, "mR", 5)
-        assert (found.value, found.low) == (plain.value, plain.low)
-        assert found.high > plain.high
-        assert found.p == pytest.approx(min(1, times * plain.p))
+    found = contrast_to_best([Term(1, own)], [[Term(1, other)]], "mR")
+    assert found == contrast(against(own, other), "mR")
 
 
 def test_holms_correction_by_hand() -> None:

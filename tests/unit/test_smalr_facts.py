@@ -260,6 +260,17 @@ def test_contradictions_are_reported(experiment: dict[str, Any], message: str) -
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("shared", [{"universal_layers": "shared"}, {"universal_mean": "padded"}])
+def test_a_setting_of_every_model_leaves_hybrid_embeddings_as_they_are(shared: dict[str, str]) -> None:
+    (key,) = shared
+    loaded = configuration.load({"scale": "demo", "model": shared}, CONFIG)
+    of = {
+        name: configuration.experiment_settings(loaded, "multi30k", name, 0)
+        for name in ("mule-full", "smalr")
+    }
+    assert getattr(of["mule-full"].model, key) == shared[key] != getattr(of["smalr"].model, key)
+
+
 def flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     """Values by their keys, joined by dots."""
     found: dict[str, Any] = {}

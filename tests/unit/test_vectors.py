@@ -185,8 +185,9 @@ def test_few_odd_rows_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixt
 
 
 def test_a_word_whose_row_is_zeros_has_no_vector(tmp_path: Path) -> None:
-    path = _file(tmp_path / "x.vec", ["dog 0 0", "cat 0 1"])
-    assert list(read_vectors(path, WORDS, WordSettings(dimension=2))) == ["cat"]
+    path = _file(tmp_path / "x.vec", ["Dog 1 2", "dog 0 0", "cat 0 0", "beach 0 1"])
+    found = read_vectors(path, WORDS, WordSettings(dimension=2))
+    assert {word: vector.tolist() for word, vector in found.items()} == {"dog": [1, 2], "beach": [0, 1]}
 
 
 def test_a_truncated_file_is_an_error(tmp_path: Path) -> None:
