@@ -145,9 +145,9 @@ def test_padding_changes_no_vector_and_long_captions_are_cut(folder: Path) -> No
     np.testing.assert_allclose(cut[0], cut[1], atol=1e-5)
 
 
-def make_vocabulary(folder: Path, output: Path) -> Vocabulary:
+def make_vocabulary(folder: Path, output: Path, code: str = "a") -> Vocabulary:
     model, partial = str(folder / "model"), output.parent / "partial"
-    embed_captions(folder / "en.csv", "en", model, READ, partial, output)
+    embed_captions(folder / "en.csv", "en", model, READ, partial, output, code)
     assert not partial.exists()
     return read_vocabulary(output)
 
@@ -214,6 +214,29 @@ def test_vectors_of_another_tokeniser_or_code_are_not_resumed(folder: Path, tmp_
     assert digests[0] == digests[1] != digests[2]
     names = {module._fingerprint(ENGLISH, READ, each, code) for each in digests for code in "ab"}
     assert len(names) == 4
+
+
+def test_vectors_of_other_code_are_computed_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SHARD", 1)
+    computed: list[str] = []
+
+    def counting(captions: list[str], *arguments: Any) -> np.ndarray:
+        computed.extend(captions)
+        return mean_pooled(captions, *arguments)
+
+    monkeypatch.setattr(module, "mean_pooled", counting)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(module, "write_vocabulary", interrupt)
+        make_vocabulary(folder, tmp_path / "en.h5")
+    assert len(computed) == len(ENGLISH)
+    make_vocabulary(folder, tmp_path / "en.h5", code="b")
+    assert len(computed) == 2 * len(ENGLISH)
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("sealed", [True, False])
