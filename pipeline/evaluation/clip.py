@@ -231,7 +231,7 @@ class EmbeddingCache:
 
     def __init__(self, folder: Path, clip: FrozenClip, code: str = ""):
         self.folder, self.clip = folder, clip
-        self.content = [code, vectors_digest(clip.model, clip.processor)]
+        self.content = [code, vectors_digest(clip.weights_sha256, clip.model.config, clip.processor)]
 
     def images(self, paths: Sequence[Path]) -> tuple[Tensor, float]:
         """(n, e) of photographs, and how many were embedded per second, decoding not counted."""

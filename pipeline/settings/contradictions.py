@@ -16,10 +16,12 @@ from pipeline.translation.settings import FilesProvider, Provider
 # Other names in results/ and in work/{scale}.
 _OTHER_RESULTS = {"claims", "counts", "report", "translation-quality", "context"}
 _OTHER_RESULTS |= {"figure3", "figure4", *POINTS}
-# Settings of a model with a hybrid embedding, which has no others.
+# The values of `model` without which there is no hybrid embedding.
 _OF_HYBRID = {
-    **{"encoder": "embn", "word_vectors": "pretrained"},
-    **{"universal_mean": "words", "universal_layers": "separate"},
+    "encoder": "embn",
+    "word_vectors": "pretrained",
+    "universal_mean": "words",
+    "universal_layers": "separate",
 }
 _RESULT_FOLDERS = {"comparison", "compare", "demo", "flickr8k", "paper"}
 _WORK_FOLDERS = {"checkpoints", "partial", "tensorboard", "text"}

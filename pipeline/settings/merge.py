@@ -14,8 +14,8 @@ REPLACED_WHEN_EMPTY = ("weights", "pairs", "caption_origins", "borrowed_translat
 def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """One configuration merged over another, block by block; lists and plain values are replaced as a whole.
 
-    An empty block replaces one of `REPLACED_WHEN_EMPTY`, and leaves any other as it is. So does another
-    `provider`, whose keys are others.
+    An empty block replaces one of `REPLACED_WHEN_EMPTY`, and leaves any other as it is. A block with another
+    `provider` replaces a block as a whole, because providers have different keys.
 
     Neither is changed. The result shares the blocks that only one of them has.
     """

@@ -62,9 +62,7 @@ def contrast(terms: Sequence[Term], metric: str, level: float = 0.95) -> Contras
     return Contrast(value, value - half, value + half, float(2 * stdtr(freedom, -abs(value) / error)))
 
 
-def contrast_to_best(
-    terms: Sequence[Term], rivals: Sequence[Sequence[Term]], metric: str, level: float = 0.95
-) -> Contrast:
+def contrast_to_best(terms: Sequence[Term], rivals: Sequence[Sequence[Term]], metric: str) -> Contrast:
     """A sum against the best of some rivals: its value against the one that is best here.
 
     A sum is above the best if it is above each: the largest p and the lowest lower end count. It is below if
@@ -72,8 +70,8 @@ def contrast_to_best(
     upper end is the lowest of wider intervals. With one rival it is `contrast`.
     """
     each = [[*terms, *(Term(-term.weight, term.hits) for term in rival)] for rival in rivals]
-    found = [contrast(against, metric, level) for against in each]
-    wider = [contrast(against, metric, 1 - (1 - level) / len(rivals)) for against in each]
+    found = [contrast(against, metric) for against in each]
+    wider = [contrast(against, metric, 1 - 0.05 / len(rivals)) for against in each]
     value = min(one.value for one in found)
     if value > 0:
         p = max(one.p for one in found)

@@ -64,7 +64,9 @@ def embed_captions(
     if not texts:
         raise InputError(f"{sentences}: no captions in {language!r}.")
     captions = sorted(texts, key=lambda text: (len(text), text))  # similar lengths need little padding
-    folder = partial / _fingerprint(captions, settings, vectors_digest(encoder, tokenizer), code)
+    weights = weights_digest(encoder)
+    of_model = vectors_digest(weights, encoder.config, tokenizer)
+    folder = partial / _fingerprint(captions, settings, of_model, code)
     progress = Progress("captions", len(captions))
     vectors = np.zeros((len(captions) + 1, encoder.config.hidden_size), np.float32)  # row 0 is padding
     for first in range(0, len(captions), SHARD):
@@ -73,7 +75,6 @@ def embed_captions(
         vectors[1 + first : 1 + first + len(part)] = rows
         progress.advance(len(part))
     whole = Vocabulary(language, [PADDING, *captions], vectors, "caption")
-    weights = weights_digest(encoder)
     write_vocabulary(whole, {"vectors": model, "layer": settings.layer, "weights": weights}, output)
     shutil.rmtree(partial)
 

@@ -168,8 +168,8 @@ def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vector
     """Vectors of the lower-cased words from a file in FastText's text format (`.vec` or `.vec.gz`).
 
     The file is read as a stream, and only the rows of the words are kept. Published files have a few
-    malformed rows, such as those of words with blanks; they are left out with a warning. So are rows of
-    zeros, without one: zeros stand for padding.
+    malformed rows, such as those of words with blanks; they are left out with a warning. Rows of zeros are
+    left out without a warning: zeros stand for padding.
 
     Raises:
         InputError: the file is cut short, not in the format, of another dimension, or many rows are odd.

@@ -209,8 +209,8 @@ def test_vectors_of_another_tokeniser_or_code_are_not_resumed(folder: Path, tmp_
     other.add_tokens(["doggerel"])
     moved, _ = load_bert(str(folder / "model"), -2)
     moved.init_kwargs |= {"local_files_only": True, "name_or_path": "elsewhere"}
-    assert vectors_digest(encoder, moved) == vectors_digest(encoder, tokenizer)
-    digests = [vectors_digest(encoder, each) for each in (tokenizer, tokenizer, other)]
+    readers = (moved, tokenizer, other)
+    digests = [vectors_digest("weights", encoder.config, reader) for reader in readers]
     assert digests[0] == digests[1] != digests[2]
     names = {module._fingerprint(ENGLISH, READ, each, code) for each in digests for code in "ab"}
     assert len(names) == 4

@@ -255,13 +255,19 @@ def test_a_run_is_copied_with_its_commit_and_times(
     ]
 
 
-def test_a_run_of_uncommitted_code_is_not_copied(finished_run: Path) -> None:
+def test_a_run_of_uncommitted_code_is_not_copied(
+    finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (finished_run / ".gitignore").write_text("work\nresults\nx\n")
     with pytest.raises(InputError, match="differ from the commit"):
         published.copy_run("small", "demo", "snakemake", finished_run)
 
 
-def test_tables_of_an_earlier_commit_are_not_copied(finished_run: Path) -> None:
+def test_tables_of_an_earlier_commit_are_not_copied(
+    finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     earlier = finished_run / "results" / "demo" / "smalr" / "figure3.csv"
     os.utime(earlier, (86_399,) * 2)
     with pytest.raises(InputError, match=f"1 tables are older than the checkout .*{earlier}"):

@@ -69,7 +69,7 @@ def test_no_caption_is_requested_twice_over_runs(service: Service, translate: Tr
     assert sorted(service.lines) == sorted(CAPTIONS)
 
 
-def test_other_codes_of_a_language_are_requested_anew(service: Service, tmp_path: Path) -> None:
+def test_other_codes_of_a_language_are_requested_again(service: Service, tmp_path: Path) -> None:
     def translate(**codes: str) -> int:
         settings = TranslatorSettings(url=service.url, codes=codes)
         cache = tmp_path / "cache.sqlite"
