@@ -212,6 +212,7 @@ def test_vectors_of_another_tokeniser_or_code_are_not_resumed(folder: Path, tmp_
     readers = (moved, tokenizer, other)
     digests = [vectors_digest("weights", encoder.config, reader) for reader in readers]
     assert digests[0] == digests[1] != digests[2]
+    assert vectors_digest("other weights", encoder.config, tokenizer) not in digests
     names = {module._fingerprint(ENGLISH, READ, each, code) for each in digests for code in "ab"}
     assert len(names) == 4
 
