@@ -113,6 +113,24 @@ def link_or_copy(source: Path, target: Path) -> None:
             shutil.copyfile(source, temporary)
 
 
+@contextmanager
+def reading(path: Path, what: str, hint: str = "Delete it and run the same command again.") -> Iterator[None]:
+    """Make any error of a reader an `InputError` that names the file; errors of the disk keep their message.
+
+    Args:
+        what: what the file should be, as in "a vocabulary of this project". hint: what to do.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise InputError(f"{path}: not {what}, or damaged ({reason}). {hint}") from error
+
+
 def named_files(arguments: Iterable[str]) -> dict[str, Path]:
     """File of each name, from arguments of the form NAME=PATH."""
     files = named_file_lists(arguments)
