@@ -53,7 +53,6 @@ except InputError as error:
 
 onstart:
     code.save_code(CODE_OF_RUN)
-    check_clips(workflow.persistence.dag.needrun_jobs())
     earlier.keep_earlier(workflow.persistence)
 
 

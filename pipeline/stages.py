@@ -272,21 +272,8 @@ _TABLE = (
         torch=True, parts=_model,
     ),
     Stage(
-        "check-clip", "pipeline.evaluation.clip:check_models",
-        "check that frozen multilingual CLIPs can be used", _EVALUATION, torch=True,
-    ),
-    Stage(
-        "evaluate-clip", "pipeline.evaluation.clip:evaluate_clip",
-        "compute the recalls of a frozen multilingual CLIP", _EVALUATION,
-        torch=True, gpu=True, idle_threads_sleep=True,
-    ),
-    Stage(
         "tabulate", "pipeline.tables.tabulate:tabulate",
         "make one table of a paper, and compare its numbers with the paper's", _TABLES,
-    ),
-    Stage(
-        "tabulate-clip", "pipeline.tables.context:tabulate_clip",
-        "combine the recalls of frozen CLIPs into one table", _TABLES,
     ),
     Stage(
         "compare", "pipeline.tables.compare:compare",

@@ -5,7 +5,6 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.common.block import Block, Count
-from pipeline.datasets.settings import LanguageCode, Origins, Scale
 from pipeline.models.settings import Consistency, Embedding, Encoder, Reduction
 from pipeline.training.settings import AssignSettings, PretrainSettings, SelectionRecord
 
@@ -39,13 +38,3 @@ class ConsistencySettings(EvaluateSettings):
 
     kind: Literal["average", "learned"]
     network: Consistency | None = None
-
-
-class ContextSettings(Block):
-    """What the recalls of a frozen CLIP on a data set depend on: its own captions in its own languages."""
-
-    scale: Scale
-    dataset: str
-    languages: list[LanguageCode]
-    caption_origins: Origins
-    threads: Count

@@ -159,20 +159,6 @@ def caption_arguments(plan: Plan) -> list[str]:
     ]
 
 
-def clip_recalls(plan: Plan) -> list[str]:
-    """Recalls of frozen CLIPs; empty if none is named."""
-    return [plan.results.in_work(file) for file in _clip_recalls(plan)]
-
-
-def clip_arguments(plan: Plan) -> list[str]:
-    """Recalls of frozen CLIPs as an argument."""
-    return arguments("--context", clip_recalls(plan))
-
-
-def _clip_recalls(plan: Plan) -> list[str]:
-    return ["context.csv"] if plan.settings.context else []
-
-
 def report_settings(plan: Plan) -> ReportSettings:
     """What the report shows of the configuration, the published files and its jobs."""
     files = [path.removeprefix(f"{paths.SOURCES}/") for path in public_files(plan)]
@@ -216,5 +202,4 @@ def _contents(plan: Plan) -> list[str]:
         *(f"smalr/figure{number}.csv" for number in contents.scaling_figures(plan)),
         *_verdicts(plan),
         *_figures(plan),
-        *_clip_recalls(plan),
     ]

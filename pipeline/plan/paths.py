@@ -206,10 +206,6 @@ class DatasetFiles:
         """The steps of an epoch of an experiment, for others that are trained for as many."""
         return f"{self.folder}/experiments/{experiment}/steps.json"
 
-    def clip_recalls(self, model: str) -> str:
-        """Recalls of a frozen CLIP."""
-        return f"{self.folder}/context/{model}.csv"
-
 
 @dataclass(frozen=True)
 class ModelFiles:

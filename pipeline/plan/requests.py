@@ -21,9 +21,7 @@ def _data_on_request(plan: Plan) -> dict[str, str]:
 
 
 def needs_photographs(plan: Plan, dataset: str) -> bool:
-    """Whether a table's features are extracted from a data set's photographs, or `context` reads them."""
-    if plan.settings.context:
-        return True
+    """Whether a table's features are extracted from a data set's photographs."""
     experiments = plan.settings.experiments_on(dataset)
     names = {experiments[name].features for name in experiments_on(plan, dataset)}
     sets = plan.settings.images.feature_sets()

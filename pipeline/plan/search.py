@@ -1,9 +1,8 @@
-"""Inputs of bundles and indexes, and of recalls of frozen CLIPs."""
+"""Inputs of bundles and indexes."""
 
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.plan import contents
-from pipeline.plan.plan import Plan, as_json, files_in
+from pipeline.plan.plan import Plan, as_json
 from pipeline.plan.sources import PHOTOGRAPHS
 
 
@@ -52,36 +51,3 @@ def searchable_models(plan: Plan) -> dict[str, list[str]]:
         if can_be_bundled(plan, model.dataset, model.experiment):
             folders.setdefault(model.dataset, []).append(model.folder)
     return folders
-
-
-# Frozen multilingual CLIPs, whose recalls are shown next to the tables.
-
-
-def clips(plan: Plan) -> dict[str, str]:
-    """Folder, or name on the hub, of each frozen CLIP by the name of its files."""
-    return {configuration.context_name(model): model for model in plan.settings.context}
-
-
-def clip_tables(plan: Plan) -> list[str]:
-    """Recalls of every frozen CLIP on every data set that the report's tables evaluate on.
-
-    Raises:
-        InputError: the configuration names no model, or the report no data set.
-    """
-    if not clips(plan):
-        raise InputError(
-            "results/context.csv: `context` names no model. Name folders, or models of the Hugging Face hub, "
-            "such as --config context=[BAAI/AltCLIP-m9]."
-        )
-    datasets = contents.datasets(plan)
-    if not datasets:
-        raise InputError(
-            "results/context.csv: `report` names no table of recalls, whose test split it would use. Name "
-            "one."
-        )
-    return [plan.data(dataset).clip_recalls(name) for dataset in datasets for name in clips(plan)]
-
-
-def clip_files(plan: Plan, model: str) -> list[str]:
-    """The files of a frozen CLIP in a folder of this machine."""
-    return files_in(clips(plan)[model])

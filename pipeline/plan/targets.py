@@ -13,7 +13,7 @@ from pipeline.plan.plan import Plan, either
 # Results that no table of config/tables fills: with a comparison, as all those tables have, and without.
 COMPARED = (*configuration.OTHER_TABLES, "claims")
 SINGLE = (
-    *("counts.csv", "translation-quality.csv", "context.csv"),
+    *("counts.csv", "translation-quality.csv"),
     *("figure3.html", "figure4.html", "report.html", "lessons/figure3.svg"),
     *(f"{name}.{kind}" for name in configuration.POINTS for kind in ("csv", "svg")),
 )

@@ -1,4 +1,4 @@
-"""Weights of CNNs, BERT, Marian and frozen CLIPs, downloaded as the jobs that use them would."""
+"""Weights of CNNs, BERT and Marian, downloaded as the jobs that use them would."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ def prefetch_models(models: HubModels, output: Path) -> None:
 
     Args:
         models: JSON: `backbones`, names of timm; `bert`, a name on the hub; `marian`, objects with `name` and
-            perhaps `revision`; `context`, names on the hub.
+            perhaps `revision`.
         output: list of the downloaded models to write, one per line.
 
     Raises:
@@ -52,7 +52,3 @@ def _downloads(models: HubModels) -> Iterator[Download]:
         from pipeline.translation.marian import model_folder
 
         yield f"marian {marian.name}", partial(model_folder, marian.name, marian.revision)
-    for name in models.context:
-        from pipeline.evaluation.clip import check_models
-
-        yield f"context {name}", partial(check_models, [name])

@@ -18,4 +18,3 @@ class HubModels(Block):
     backbones: list[str] = Field(default=[], description="names of timm")
     bert: str | None = Field(default=None, description="name on the hub")
     marian: list[MarianModel] = Field(default=[], description="translation models")
-    context: list[str] = Field(default=[], description="names on the hub")

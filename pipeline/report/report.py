@@ -76,7 +76,6 @@ def write_report(
     figures: Sequence[Path] = (),
     curves: Sequence[Path] = (),
     captions: Mapping[str, Path] | None = None,
-    context: Path | None = None,
 ) -> None:
     """Write all results to one self-contained page.
 
@@ -95,7 +94,6 @@ def write_report(
         figures: pages and drawings, outputs of `draw-retrieved` and the like.
         curves: training curves.
         captions: caption tables, by data set.
-        context: output of `tabulate-clip`; without it, the page has no such section.
     """
     sections = [
         tables.of_comparison(name, path, settings)
@@ -118,7 +116,6 @@ def write_report(
         "claims": list(_claims(claims, claim_comparisons)),
         "figures": [_figure(path, settings) for path in figures],
         "curves": _curves(curves, settings),
-        "context": _context(context, settings),
         "scales": list(_scales(settings.scales)),
         "sources": list(_sources(settings.files, sources, downloads)),
         "captions": [[name, sha256(path)] for name, path in (captions or {}).items()],
@@ -294,26 +291,6 @@ def _panel_in_words(
 def _highest(panels: Mapping[str, Mapping[str, Sequence[pd.Series]]]) -> float:
     top = max(float(one.max()) for lines in panels.values() for each in lines.values() for one in each)
     return charts.axis(0, top)[1]
-
-
-def _context(path: Path | None, settings: ReportSettings) -> list[list[str]]:
-    """Rows of the frozen models, one per data set and language; empty if no model is configured."""
-    if path is None:
-        return []
-    rows = _read(path).to_dict("records")
-    return [
-        [
-            row["model"],
-            tables.printed_name(row["dataset"], settings),
-            name_of(row["language"]),
-            *(tenths(row[metric]) for metric in tables.METRICS),
-            f"{row['parameters'] / 1e6:,.0f}M",
-            tenths(row["images_per_second"]),
-            tenths(row["sentences_per_second"]),
-            row["device"],
-        ]
-        for row in rows
-    ]
 
 
 def _sources(files: Sequence[str], table: Path, folder: Path) -> Iterator[dict[str, Any]]:

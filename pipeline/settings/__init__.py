@@ -7,7 +7,6 @@ from pipeline.settings.experiments import POINTS as POINTS
 from pipeline.settings.experiments import left_out as left_out
 from pipeline.settings.experiments import makeable_tables as makeable_tables
 from pipeline.settings.figures import figure_settings as figure_settings
-from pipeline.settings.hub import context_name as context_name
 from pipeline.settings.hub import hub_models as hub_models
 from pipeline.settings.merge import merge as merge
 from pipeline.settings.paths import check_paths as check_paths
@@ -19,7 +18,6 @@ from pipeline.settings.stages import assignment_settings as assignment_settings
 from pipeline.settings.stages import bert_settings as bert_settings
 from pipeline.settings.stages import claim_settings as claim_settings
 from pipeline.settings.stages import consistency_settings as consistency_settings
-from pipeline.settings.stages import context_settings as context_settings
 from pipeline.settings.stages import count_settings as count_settings
 from pipeline.settings.stages import counted_settings as counted_settings
 from pipeline.settings.stages import evaluation_settings as evaluation_settings

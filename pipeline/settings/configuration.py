@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr
 
-from pipeline.common.block import Expected, Seed, Text, Unique
+from pipeline.common.block import Expected, Seed, Unique
 from pipeline.datasets.settings import Dataset, Scale, Sources
 from pipeline.images.settings import Images
 from pipeline.models.settings import Consistency
@@ -46,15 +46,6 @@ class Configuration(LearningBlocks):
         description=(
             "tables to include in results/report.html and results/claims.csv, such as [table2, table4]; "
             "also smalr/figure1b and smalr/figure3; by default all"
-        ),
-    )
-    context: Annotated[
-        list[Annotated[Text, Expected("a folder, or a name on the Hugging Face hub")]], Unique
-    ] = Field(
-        default=[],
-        description=(
-            "frozen multilingual CLIPs for results/context.csv, a list of folders and names on the Hugging "
-            "Face hub, such as [BAAI/AltCLIP-m9]"
         ),
     )
     tensorboard: bool = Field(

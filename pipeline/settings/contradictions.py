@@ -9,12 +9,11 @@ from pipeline.models.settings import Model
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.experiment import SCHEDULE, Experiment
 from pipeline.settings.experiments import OTHER_TABLES, POINTS, one_for_each
-from pipeline.settings.hub import context_name
 from pipeline.tables.settings import Row, Table
 from pipeline.translation.settings import FilesProvider, Provider
 
 # Other names in results/ and in work/{scale}.
-_OTHER_RESULTS = {"claims", "counts", "report", "translation-quality", "context"}
+_OTHER_RESULTS = {"claims", "counts", "report", "translation-quality"}
 _OTHER_RESULTS |= {"figure3", "figure4", *POINTS}
 # The values of `model` without which there is no hybrid embedding.
 _OF_HYBRID = {
@@ -35,7 +34,6 @@ def contradictions(settings: Configuration) -> Iterator[str]:
     yield from all_contradictions("", settings)
     yield from _of_datasets(settings)
     yield from _captions_counted_twice(settings)
-    yield from _of_context(settings.context)
     for name, experiment in settings.experiments.items():
         yield from _of_experiment(settings, name, experiment)
     names = [*settings.tables, *OTHER_TABLES, *POINTS]
@@ -85,18 +83,6 @@ def _captions_counted_twice(settings: Configuration) -> Iterator[str]:
                     f"translation.{key}.origin: found {own}, whose captions are {dataset}'s own in "
                     f"{target!r} already; name another origin or provider"
                 )
-
-
-def _of_context(models: list[str]) -> Iterator[str]:
-    """Models of `context` must have different names."""
-    first: dict[str, str] = {}
-    for place, model in enumerate(models):
-        name = context_name(model)
-        if first.setdefault(name, model) != model:
-            yield (
-                f"context.{place}: {model} would be called {name}, as {first[name]} is; rename the folder or "
-                "link to it"
-            )
 
 
 def _of_experiment(settings: Configuration, name: str, experiment: Experiment) -> Iterator[str]:

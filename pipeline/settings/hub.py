@@ -1,18 +1,11 @@
 """Models of the Hugging Face hub that a configuration uses."""
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from pipeline.prefetch.settings import HubModels, MarianModel
 from pipeline.settings.configuration import Configuration
 from pipeline.translation.settings import MarianProvider
-
-
-def context_name(model: str) -> str:
-    """The name of a model of `context` in file names: its folder's name, or `OWNER--NAME` on the hub."""
-    folder = model.startswith((".", "/")) or Path(model).is_dir()
-    return re.sub(r"[^A-Za-z0-9._-]", "-", Path(model).name if folder else model.replace("/", "--"))
 
 
 def hub_models(settings: Configuration, pairs: Iterable[str]) -> HubModels:
@@ -33,5 +26,4 @@ def hub_models(settings: Configuration, pairs: Iterable[str]) -> HubModels:
         backbones=sorted({images.backbone for images in feature_sets if images.weights == "timm"}),
         bert=None if bert == "pretrain" or Path(bert).is_dir() else bert,
         marian=[one for one in sorted(marian, key=str) if not Path(one.name).is_dir()],
-        context=[model for model in settings.context if not Path(model).is_dir()],
     )

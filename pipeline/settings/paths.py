@@ -62,8 +62,6 @@ def with_paths_expanded(settings: Configuration) -> Configuration:
             elif _is_web(key, _expand(text)) and (mistake := address_mistake(_expand(text))):
                 shown = _expand(text).partition("?")[0].partition("#")[0]
                 mistakes.append(f"{where}.{key}: found {shown!r}, expected an address of a server: {mistake}")
-    for place, model in enumerate(settings.context):
-        mistakes += [f"context.{place}: {problem}" for problem in _variable_mistakes(model)]
     raise_together(mistakes, "The configuration has mistakes:")
     images = settings.images
     sets = {name: own and _with_expanded(own, _FEATURE_KINDS) for name, own in images.sets.items()}
@@ -76,7 +74,6 @@ def with_paths_expanded(settings: Configuration) -> Configuration:
             "datasets": {
                 name: _with_expanded(data, _KINDS["datasets"]) for name, data in settings.datasets.items()
             },
-            "context": [_expand(model) for model in settings.context],
         }
     )
 
@@ -126,8 +123,6 @@ def check_paths(settings: Configuration, usual: Sources) -> None:
             continue
         if problem := _type_mistake(kind, path):
             mistakes.append(f"{where}: {printable_name(path)}: {problem}")
-        elif where.startswith("context.") and not os.path.isfile(os.path.join(path, "config.json")):
-            mistakes.append(f"{where}: {path}: has no config.json, expected a folder that transformers wrote")
     if os.path.isdir(cache := settings.translation.cache or ""):
         mistakes.append(f"translation.cache: {cache}: a folder, expected a file")
     raise_together(mistakes, f"Paths in the configuration that cannot be used (relative to {os.getcwd()}):")
@@ -175,8 +170,7 @@ def _configured_paths(settings: Configuration, usual: Sources) -> Iterator[tuple
             )
             for path in paths:
                 yield f"{where}.{key}", path, kind
-    models = [(f"context.{place}", model) for place, model in enumerate(settings.context)]
-    for where, model in [*models, *_marian_models(settings.translation)]:
+    for where, model in _marian_models(settings.translation):
         if not _is_remote("model", model):
             yield where, model, FOLDER
 

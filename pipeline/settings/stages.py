@@ -7,13 +7,7 @@ from typing import Any, Literal, TypeVar
 
 from pipeline.common.block import Block
 from pipeline.datasets.settings import CountedDataset, CountSettings, Dataset
-from pipeline.evaluation.settings import (
-    ConsistencySettings,
-    ContextSettings,
-    EvaluateSettings,
-    ModelKind,
-    Preparation,
-)
+from pipeline.evaluation.settings import ConsistencySettings, EvaluateSettings, ModelKind, Preparation
 from pipeline.models.settings import Classifier, ClassifierWeight, Exploration, LossSwitches, UniversalModel
 from pipeline.report.settings import ReportSettings
 from pipeline.settings.configuration import Configuration
@@ -365,18 +359,6 @@ def count_settings(settings: Configuration) -> CountSettings:
         for name, dataset in settings.stand_ins.items()
     }
     return CountSettings(scale=settings.scale, datasets=datasets)
-
-
-def context_settings(settings: Configuration, dataset: str) -> ContextSettings:
-    """What the recalls of a frozen CLIP on a data set depend on: its own captions in its own languages."""
-    data = settings.datasets[dataset]
-    return ContextSettings(
-        scale=settings.scale,
-        dataset=dataset,
-        languages=data.languages,
-        caption_origins=data.caption_origins,
-        threads=settings.training.threads,
-    )
 
 
 def _experiment(settings: Configuration, dataset: str, name: str) -> tuple[DatasetExperiment, LearningBlocks]:

@@ -272,8 +272,8 @@ def test_a_report_names_its_own_tables_and_captions(mine: Plan) -> None:
     }  # fmt: skip
 
 
-def test_a_papers_report_has_its_claims_figures_and_frozen_models() -> None:
-    plan = plan_of(report=["table2", "smalr/figure1b", "lessons/figure3"], context=["a/clip"])
+def test_a_papers_report_has_its_claims_and_figures() -> None:
+    plan = plan_of(report=["table2", "smalr/figure1b", "lessons/figure3"])
     assert pages.claims(plan) == each("config/claims/*.yaml", ["mule", "lessons"])
     folder = "work/results/demo"
     assert pages.verdict_arguments(plan) == [
@@ -282,22 +282,15 @@ def test_a_papers_report_has_its_claims_figures_and_frozen_models() -> None:
     ]
     figures = ["lessons/figure3.svg", "figure3.html", "smalr/figure1b.svg"]
     assert pages.figures(plan) == [f"{folder}/{name}" for name in figures]
-    assert pages.clip_arguments(plan) == [f"--context={folder}/context.csv"]
     assert pages.counts(plan) == []
     assert pages.published_beside(plan, "", "report.html") == [
         f"results/{name}"
         for name in [
             *each("*.csv", ["table2", "lessons/figure3"]),
             *each("comparison/*.csv", ["table2", "lessons/figure3"]),
-            *("smalr/figure1b.csv", "claims.csv", "comparison/claims.csv", *figures, "context.csv"),
+            *("smalr/figure1b.csv", "claims.csv", "comparison/claims.csv", *figures),
         ]
     ]  # fmt: skip
-    assert {path.split("/")[2] for path in search.clip_tables(plan)} == {"multi30k", "mscoco"}
-    assert search.clips(plan) == {Path(path).stem: "a/clip" for path in search.clip_tables(plan)}
-    with pytest.raises(InputError, match="`context` names no model"):
-        search.clip_tables(plan_of())
-    with pytest.raises(InputError, match="`report` names no table of recalls"):
-        search.clip_tables(plan_of(report=["table1"], context=["a/clip"]))
 
 
 def test_results_are_copied_from_their_scales_folder(mine: Plan) -> None:
@@ -392,7 +385,7 @@ def test_a_mistyped_target_is_refused(target: str, message: str) -> None:
 @pytest.mark.parametrize(
     "target",
     [
-        *("results/demo/table4-row1+2.csv", "train", "work/demo/any", "results/context.csv"),
+        *("results/demo/table4-row1+2.csv", "train", "work/demo/any"),
         *("results/comparison/table4.csv", "results/demo/smalr/figure1b.svg", "results/report.html"),
         "results/compare/multi30k/embn-vs-mule-full.csv",
     ],

@@ -33,9 +33,7 @@ def test_imported_features_and_local_folders_are_not_fetched(tmp_path: Path) -> 
     sets = {"vgg": {"features": str(tmp_path / "f.h5")}, "resnet50": None}
     images = {"features": str(tmp_path / "f.h5"), "sets": sets}
     bert = {"model": str(tmp_path / "model")}
-    context = [str(tmp_path / "model"), "BAAI/AltCLIP-m9"]
-    found = models([], scale="paper", images=images, bert=bert, context=context)
-    assert found == HubModels(context=["BAAI/AltCLIP-m9"])
+    assert models([], scale="paper", images=images, bert=bert) == HubModels()
 
 
 def test_marian_models_of_each_pair_once() -> None:
@@ -57,12 +55,10 @@ def test_all_models_that_cannot_be_fetched_are_reported_together(
 
     monkeypatch.setattr("pipeline.images.backbone.hub_model", refuse)
     monkeypatch.setattr("pipeline.translation.marian.model_folder", refuse)
-    context = str(tmp_path / "four")
-    wanted = HubModels(backbones=["one", "two"], marian=[MarianModel(name="three")], context=[context])
+    wanted = HubModels(backbones=["one", "two"], marian=[MarianModel(name="three")])
     with pytest.raises(InputError) as caught:
         prefetch_models(wanted, tmp_path / "list.txt")
     assert all(f"{name}: no network" in str(caught.value) for name in ("one", "two", "three"))
-    assert f"{context}: neither a folder of a whole model" in str(caught.value)
     assert not (tmp_path / "list.txt").exists()
 
 

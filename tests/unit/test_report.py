@@ -18,7 +18,7 @@ from PIL import Image
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
-from pipeline.report import charts, tables
+from pipeline.report import charts
 from pipeline.report.figures import SIDE, TestSentences, _images, _query, thumbnails
 from pipeline.report.pages import difference, main_of, write_page
 from pipeline.report.report import _curves, _in_order, natural, write_report
@@ -46,7 +46,6 @@ def report(
     test: dict[Key, dict[str, float]] = TEST,
     trained_on: Mapping[Key, Translations] | None = None,
     with_claims: bool = True,
-    context: Path | None = None,
     searchable: Mapping[str, list[str]] | None = None,
     claims_of: Sequence[str] = ("mule",),
     figures: Sequence[Path] = (),
@@ -110,7 +109,6 @@ def report(
         [folder / "figure3.html", *figures],
         [curves],
         {"multi30k": folder / "sources.csv"},
-        context,
     )
     return (folder / "report.html").read_text(encoding="utf-8")
 
@@ -521,30 +519,6 @@ def test_a_page_of_another_kind_is_refused(tmp_path: Path) -> None:
     demo = configuration.load({"scale": "demo"}, ROOT / "config")
     with pytest.raises(InputError, match=r"results/mine\.csv"):
         of_comparison("mine", tmp_path / "none.csv", configuration.report_settings(demo, ROOT / "config"))
-
-
-def test_frozen_models_are_in_a_separate_section_and_in_no_table(tmp_path: Path) -> None:
-    """Even if they are better than every row: they count for no best number, claim or plot."""
-    without = report(tmp_path / "without")
-    assert 'id="context"' not in without
-    row = {"model": "OWNER/clip", "scale": "demo", "dataset": "multi30k", "language": "de"}
-    recalls = {metric: 99.0 - place for place, metric in enumerate(tables.METRICS)}
-    told = {
-        "parameters": 366_123_456,
-        "images_per_second": 1.44,
-        "sentences_per_second": 2.55,
-        "device": "CPU",
-    }
-    pd.DataFrame([{**row, **recalls, **told}]).to_csv(tmp_path / "context.csv", index=False)
-    html = report(tmp_path / "with", context=tmp_path / "context.csv")
-    section = of_table(html, "context")
-    assert "Nothing here is reproduced" in section
-    cells = re.findall(r"<td[^>]*>(.*?)</td>", section)
-    expected = [f"{recalls[metric]:.1f}" for metric in ("mR", "i2s_R@1", "i2s_R@5", "i2s_R@10")]
-    expected += [f"{recalls[metric]:.1f}" for metric in ("s2i_R@1", "s2i_R@5", "s2i_R@10")]
-    assert cells == ["OWNER/clip", "Multi30K (demo)", "German", *expected, "366M", "1.4", "2.6", "CPU"]
-    assert html.replace(section, "").count("OWNER/clip") == 0
-    assert of_table(html, "mine") == of_table(without, "mine")
 
 
 def test_the_report_says_how_to_search_with_its_models(tmp_path: Path) -> None:

@@ -755,8 +755,8 @@ def _row(experiment: str, **keys: str) -> dict[str, Any]:
             _row("smalr-hem", queries="original", consistency="average"),
         ),
         (
-            "tables.context: the name of another result",
-            {"tables": {"context": configuration.read(CONFIG / "tables/table2.yaml")}},
+            "tables.claims: the name of another result",
+            {"tables": {"claims": configuration.read(CONFIG / "tables/table2.yaml")}},
         ),
     ],
 )

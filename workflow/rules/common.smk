@@ -2,11 +2,8 @@
 # pipeline/plan, with which settings by them and by the functions of pipeline/settings.
 
 import contextlib
-import importlib.util
 import inspect
 import os
-import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -127,19 +124,6 @@ def for_job(function, attribute=None, **chosen):
 def of_type(annotation, text):
     """A wildcard as a parameter of the plan: a seed is a number, all others are texts."""
     return int(text) if annotation is int else str(text)
-
-
-def check_clips(jobs):
-    """Load the frozen CLIPs that the jobs of this call need, so that one that cannot be used stops it at once."""
-    names = [job.wildcards.model for job in jobs if job.rule.name == "evaluate_clip"]
-    models = [search.clips(PLAN)[name] for name in dict.fromkeys(names)]
-    if not models or not importlib.util.find_spec("transformers"):
-        return  # if conda brings the packages, the job says what is wrong
-    command = [sys.executable, "-m", "pipeline", "check-clip", "--models", *models]
-    done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
-    if done.returncode:
-        message = re.search(r"^error: (.*)", done.stderr, re.M | re.S)
-        refuse((message[1] if message else done.stderr).strip())
 
 
 def growing(amount):

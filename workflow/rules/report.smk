@@ -67,7 +67,6 @@ rule write_report:
         figures=for_job(pages.figures),
         curves=for_job(pages.curves),
         captions=for_job(pages.captions),
-        context=pages.clip_recalls(PLAN),
         sources=paths.SOURCES_TABLE,
         templates=TEMPLATES,
     output:
@@ -85,7 +84,6 @@ rule write_report:
         benchmarks=PLAN.files.benchmarks,
         comparisons=pages.comparison_arguments(PLAN),
         captions=for_job(pages.caption_arguments),
-        context=pages.clip_arguments(PLAN),
         code=code.digest("write-report"),
     message:
         "Writing {output}"
@@ -93,4 +91,4 @@ rule write_report:
         "python -m pipeline write-report --code {params.code} --settings {params.settings:q} --comparisons {params.comparisons:q} "
         "{params.claims:q} --figures {input.figures:q} "
         "--curves {input.curves:q} --captions {params.captions:q} --benchmarks {params.benchmarks:q} "
-        "{params.context:q} --sources {input.sources:q} --downloads work/sources --output {output:q} > {log:q} 2>&1"
+        "--sources {input.sources:q} --downloads work/sources --output {output:q} > {log:q} 2>&1"
