@@ -8,6 +8,11 @@
 | caption         | the sentence as published                                                      |
 | origin          | who wrote it: human, google, baidu, dictionary, ...                            |
 | source_language | language it was translated from, by a human or a machine; empty: written independently |
+| number          | place among the captions of its image, language, origin and source language, from 0    |
+
+A translation has the number of the caption that it translates, so `image` and `number` join the two. An
+exception are Multi30K's French and Czech captions: each translates one of five English captions, unknown
+which.
 
 A *sentence table* is a caption table with one more column, `tokens`: the lower-cased tokens of the
 caption, joined by single spaces.
@@ -17,7 +22,7 @@ from typing import NamedTuple
 
 
 class Caption(NamedTuple):
-    """A row of a caption table."""
+    """A row of a caption table but for its number, which `caption_table` adds."""
 
     image: str
     split: str
@@ -27,6 +32,6 @@ class Caption(NamedTuple):
     source_language: str = ""
 
 
-COLUMNS = list(Caption._fields)
+COLUMNS = [*Caption._fields, "number"]
 SENTENCE_COLUMNS = [*COLUMNS, "tokens"]
 SPLITS = ("train", "val", "test")

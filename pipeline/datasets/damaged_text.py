@@ -8,11 +8,11 @@ import logging
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Sequence
+
+import pandas as pd
 
 from pipeline.common.characters import impossible, is_visible
 from pipeline.common.escapes import escape_in, unescape
-from pipeline.datasets.captions import Caption
 from pipeline.datasets.languages import language
 
 log = logging.getLogger("pipeline")
@@ -25,17 +25,16 @@ _REST = re.escape("".join(letter for letter, byte in _BYTE_OF.items() if byte < 
 _MISREAD = re.compile(f"[{_LEAD}][{_REST}]{{1,3}}")
 
 
-def mended_captions(captions: Sequence[Caption]) -> list[Caption]:
+def mended_captions(captions: pd.DataFrame) -> pd.DataFrame:
     """Captions with HTML's references replaced; the log counts these and captions with other damage."""
-    clean = [caption._replace(caption=mended_text(caption.caption)) for caption in captions]
-    pairs = zip(captions, clean, strict=True)
-    with_references = [before.caption for before, after in pairs if before.caption != after.caption]
+    clean = captions.assign(caption=captions["caption"].map(mended_text))
+    with_references = list(captions["caption"][captions["caption"] != clean["caption"]])
     if with_references:
         log.warning(
             "%d of %d captions have HTML references, which are read as their characters, such as %.100r",
             len(with_references), len(captions), with_references[0],
         )  # fmt: skip
-    visible = [caption for caption in clean if is_visible(caption.caption)]
+    visible = clean[clean["caption"].map(is_visible).astype(bool)]
     if len(visible) < len(clean):
         log.warning(
             "%d of %d captions have no visible character and are left out",
@@ -43,9 +42,9 @@ def mended_captions(captions: Sequence[Caption]) -> list[Caption]:
             len(clean),
         )
     by_damage: dict[str, list[str]] = defaultdict(list)
-    for caption in visible:
-        if kind_of_damage := damage(caption.caption, caption.language):
-            by_damage[kind_of_damage].append(caption.caption)
+    for caption, code in zip(visible["caption"], visible["language"], strict=True):
+        if kind_of_damage := damage(caption, code):
+            by_damage[kind_of_damage].append(caption)
     for kind, texts in by_damage.items():
         log.warning(
             "%d of %d captions have %s, such as %.100r: they are kept; correct them at their source",

@@ -69,7 +69,7 @@ def read_source_captions(
         _check_requested(source, requested, "read-captions")
     inputs = Inputs(sources, requested)
     captions = source.read_captions(settings.keys, inputs, language, read_split(split))
-    write_captions(caption_table(mended_captions(captions)), output)
+    write_captions(mended_captions(caption_table(captions)), output)
 
 
 def _check_requested(source: AnySource, requested: Path | None, stage: str) -> None:

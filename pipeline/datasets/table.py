@@ -8,15 +8,16 @@ import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write, require_file
-from pipeline.datasets.captions import COLUMNS, SENTENCE_COLUMNS, SPLITS
+from pipeline.datasets.captions import COLUMNS, SENTENCE_COLUMNS, SPLITS, Caption
 from pipeline.datasets.columns import repeated_columns
 
 _CODE = re.compile(r"[a-z]{2}")
 
 
 def caption_table(rows: Sequence[tuple[str, ...]]) -> pd.DataFrame:
-    """A caption table from tuples in the order of its columns."""
-    return pd.DataFrame(rows, columns=COLUMNS, dtype="str")
+    """A caption table from tuples with the fields of a `Caption`; they are numbered in their order."""
+    table = pd.DataFrame(rows, columns=Caption._fields, dtype="str")
+    return table.assign(number=table.groupby(["image", "language", "origin", "source_language"]).cumcount())
 
 
 def read_captions(path: Path) -> pd.DataFrame:
@@ -56,7 +57,7 @@ def _read(path: Path, columns: list[str], may_be_empty: bool = False) -> pd.Data
         raise InputError(f"{path}: {several}.")
     if not (may_be_empty and table.empty and list(table.columns) == columns):
         check_table(table, columns, str(path))
-    return table[columns]
+    return table[columns].astype({"number": "int64"})
 
 
 def _write(table: pd.DataFrame, path: Path, columns: list[str]) -> None:
@@ -84,6 +85,7 @@ def _mistakes(table: pd.DataFrame, columns: list[str]) -> list[str]:
         "source_language is neither empty nor a two-letter code": ~table["source_language"].str.fullmatch(
             rf"(?:{_CODE.pattern})?"
         ),
+        "number is not 0 or a positive integer": ~table["number"].astype("str").str.fullmatch(r"[0-9]+"),
     }
     mistakes = [_row_mistake(what, rows) for what, rows in wrong.items() if rows.any()]
     splits = table.groupby("image", sort=False)["split"].nunique()

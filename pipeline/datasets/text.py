@@ -43,5 +43,5 @@ def published_text(folder: Path, language: str, splits: Sequence[Path]) -> pd.Da
     files.check()
     held_out = {image for path in splits for image, split in read_split(path).items() if split != "train"}
     training = dict.fromkeys((image for image in images if image not in held_out), "train")
-    captions = mended_captions(multi30k_captions(folder, language, training))
-    return with_tokens(caption_table(captions), language)
+    captions = mended_captions(caption_table(multi30k_captions(folder, language, training)))
+    return with_tokens(captions, language)

@@ -11,15 +11,15 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.augment import added_translations, augment, read_added
 from pipeline.datasets.captions import SENTENCE_COLUMNS
 from pipeline.datasets.select import training_captions
-from pipeline.datasets.table import write_sentences
+from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.translation.borrowed_translations import borrowed_translations
 from pipeline.translation.translate import LEFT_OUT, Translations
 
 
 def sentences(rows: list[tuple[str, str, str]], language: str, origin: str, source: str = "") -> pd.DataFrame:
     """A sentence table of (image, split, caption)."""
-    made = [(image, split, language, text, origin, source, text) for image, split, text in rows]
-    return pd.DataFrame(made, columns=SENTENCE_COLUMNS)
+    made = [(image, split, language, text, origin, source) for image, split, text in rows]
+    return caption_table(made).assign(tokens=[text for _, _, text in rows])
 
 
 def english(language: str = "fr", images: str = "abc", each: int = 5) -> pd.DataFrame:

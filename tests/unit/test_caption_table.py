@@ -43,7 +43,7 @@ def test_all_mistakes_are_listed_and_nothing_is_written(tmp_path: Path) -> None:
     [
         (b"", "empty"),
         (b"image,split\n1,train\n", "'language' is missing"),
-        (b"image,split,language,caption,origin,source_language\n", "no captions"),
+        (b"image,split,language,caption,origin,source_language,number\n", "no captions"),
         (b"image\n\xff\n", "UTF-8"),
     ],
 )
@@ -52,6 +52,16 @@ def test_a_wrong_file_is_named(tmp_path: Path, content: bytes, message: str) -> 
     path.write_bytes(content)
     with pytest.raises(InputError, match=f"captions.csv: .*(?s:.*){message}"):
         read_captions(path)
+
+
+def test_captions_are_numbered_within_their_image_language_and_origin(tmp_path: Path) -> None:
+    english = [("1", "train", "en", text, "human", "") for text in ("a", "b", "c")]
+    chinese = [("1", "train", "zh", text, "google", "en") for text in ("A", "B", "C")]
+    other = [("2", "train", "en", "d", "human", ""), ("1", "train", "zh", "own", "human", "")]
+    write_captions(_table(*english, *chinese, *other), tmp_path / "captions.csv")
+    assert list(read_captions(tmp_path / "captions.csv")["number"]) == [0, 1, 2, 0, 1, 2, 0, 0]
+    with pytest.raises(InputError, match="number"):
+        write_captions(_table(ROW).assign(number=-1), tmp_path / "captions.csv")
 
 
 def test_a_caption_table_is_not_accepted_as_a_sentence_table(tmp_path: Path) -> None:

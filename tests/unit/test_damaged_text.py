@@ -11,7 +11,7 @@ from pipeline.datasets.captions import Caption
 from pipeline.datasets.damaged_text import damage, mended_captions, mended_text
 from pipeline.datasets.read_source import read_source_captions
 from pipeline.datasets.source_settings import CaptionSettings
-from pipeline.datasets.table import read_captions
+from pipeline.datasets.table import caption_table, read_captions
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_damage_is_counted_with_an_example(caplog: pytest.LogCaptureFixture) -> 
     texts = ["a &quot;dog&quot;", "a cat", "a \ufffd", "b \ufffd"]
     captions = [Caption("a", "train", "en", text) for text in texts]
     with caplog.at_level(logging.WARNING, "pipeline"):
-        read = mended_captions(captions)
-    assert [caption.caption for caption in read] == ['a "dog"', *texts[1:]]
+        read = mended_captions(caption_table(captions))
+    assert list(read["caption"]) == ['a "dog"', *texts[1:]]
     assert "1 of 4 captions have HTML references, which are read as their characters" in caplog.text
     assert "2 of 4 captions have the character U+FFFD, such as 'a \ufffd'" in caplog.text
 

@@ -8,12 +8,11 @@ import pytest
 from published import MULTI30K_IMAGES, caption, write_multi30k
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.captions import SENTENCE_COLUMNS
 from pipeline.datasets.lessons_parts import caption_part, source_part
 from pipeline.datasets.sampling import caption_sample, halves
 from pipeline.datasets.source import Inputs, NoKeys
 from pipeline.datasets.source_settings import PartSettings
-from pipeline.datasets.table import read_sentences, write_sentences
+from pipeline.datasets.table import caption_table, read_sentences, write_sentences
 from pipeline.demo.caption_part import translated_captions
 from pipeline.demo.sentences import write_demo_captions
 from pipeline.evaluation.inputs import original_sentences, read_vocabularies
@@ -36,8 +35,8 @@ def published_part(folder: Path, part: str, language: str, split: dict[str, str]
 
 def sentences(rows: list[tuple[str, str, str]], language: str = "en") -> pd.DataFrame:
     """Sentence table of (image, split, tokens)."""
-    every = [(image, split, language, caption, "human", "", caption) for image, split, caption in rows]
-    return pd.DataFrame(every, columns=SENTENCE_COLUMNS)
+    every = [(image, split, language, caption, "human", "") for image, split, caption in rows]
+    return caption_table(every).assign(tokens=[caption for _, _, caption in rows])
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr", "cs"])

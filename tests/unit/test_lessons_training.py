@@ -16,8 +16,7 @@ from run_stages import block_of, train_lessons
 from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
 from pipeline.common.signals import Interrupted
-from pipeline.datasets.captions import SENTENCE_COLUMNS
-from pipeline.datasets.table import read_sentences, write_sentences
+from pipeline.datasets.table import caption_table, read_sentences, write_sentences
 from pipeline.evaluation.evaluate import evaluate, mean_recalls
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.images.settings import FeatureSettings
@@ -256,7 +255,7 @@ def selection_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                         THINGS[language][thing] for thing in rng.permutation(things)[: rng.integers(1, 4)]
                     )
                     rows.append((images[-1], split, language, caption, "human", "", caption))
-    table = pd.DataFrame(rows, columns=SENTENCE_COLUMNS)
+    table = caption_table([row[:-1] for row in rows]).assign(tokens=[row[-1] for row in rows])
     chosen = {}
     for language in THINGS:
         path = folder / f"part-{language}.csv"

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from reference import liwe as liwe_by_reading
@@ -16,8 +15,7 @@ from torch.nn import functional as F
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
-from pipeline.datasets.captions import SENTENCE_COLUMNS
-from pipeline.datasets.table import write_sentences
+from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.models.branches import last_states
 from pipeline.models.liwe import BidirectionalBranch, LiweModel
 from pipeline.models.losses.liwe import LiweLoss, annealed_loss
@@ -250,7 +248,8 @@ def test_a_word_only_in_test_captions_is_spelled_too(tmp_path: Path) -> None:
         ("1", "train", "en", "A cab", "human", "", "a cab"),
         ("2", "test", "en", "Bac!", "human", "", "bac"),
     ]
-    write_sentences(pd.DataFrame(rows, columns=SENTENCE_COLUMNS), tmp_path / "en.csv")
+    table = caption_table([row[:-1] for row in rows]).assign(tokens=[row[-1] for row in rows])
+    write_sentences(table, tmp_path / "en.csv")
     encode_characters("en", tmp_path / "en.csv", 3, tmp_path / "en.h5")
     vocabulary = read_vocabulary(tmp_path / "en.h5")
     assert vocabulary.words == ["", "a", "bac", "cab"]

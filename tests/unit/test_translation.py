@@ -106,13 +106,20 @@ def test_translations_make_a_sentence_table(tmp_path: Path, caplog: pytest.LogCa
     with caplog.at_level(logging.WARNING, "pipeline"):
         table, left_out = translate(_sentences(*SOURCE), translator, "dictionary")
     assert table.to_numpy().tolist() == [
-        ["1", "train", "de", "mensch", "dictionary", "en", "mensch"],
-        ["3", "test", "de", "die hund läuft", "dictionary", "en", "die hund läuft"],
+        ["1", "train", "de", "mensch", "dictionary", "en", 0, "mensch"],
+        ["3", "test", "de", "die hund läuft", "dictionary", "en", 0, "die hund läuft"],
     ]
     assert left_out.to_numpy().tolist() == [["2", "val", "Zebras.", "", "empty"]]
     assert "1 of 3 translations are empty" in caplog.text
     of_google, _ = translate(_sentences(*SOURCE), translator, "dictionary", source_origin="google")
     assert list(of_google["caption"]) == ["hund"]
+
+
+def test_a_translation_has_the_number_of_its_caption(tmp_path: Path) -> None:
+    captions = [("1", "train", "en", text, "human", "") for text in ("Zebras.", "A dog.", "A man.")]
+    translator = DictionaryTranslator("en", "de", [_german(tmp_path)])
+    table, _ = translate(_sentences(*captions), translator, "dictionary")
+    assert list(zip(table["number"], table["caption"], strict=True)) == [(1, "hund"), (2, "mensch")]
 
 
 def test_nothing_to_translate_is_an_error(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from pipeline.common.block import Block, PathText, Seed
 from pipeline.common.characters import is_visible, unseen_in
 from pipeline.common.errors import InputError, raise_together
-from pipeline.datasets.captions import COLUMNS, SPLITS, Caption
+from pipeline.datasets.captions import SPLITS, Caption
 from pipeline.datasets.csv_text import SPOILT, csv_text, is_spoilt, quotation_mistake, separator_mistake
 from pipeline.datasets.damaged_text import mended_text
 from pipeline.datasets.languages import unknown_code, without_tokenizer
@@ -64,7 +64,7 @@ def read_own(path: Path) -> tuple[list[Caption], bool]:
     raise_together(map(_message, mistakes.items()), f"{path}: not a table of captions:")
     if several := sum(row["lines"] != "1" for row in rows):
         log.warning("%s: %d captions span several lines; each is read as one line", path, several)
-    return [Caption(*(row[column] for column in COLUMNS)) for row in rows], "split" in columns
+    return [Caption(*(row[column] for column in Caption._fields)) for row in rows], "split" in columns
 
 
 def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
