@@ -1,6 +1,7 @@
 """A copy of the workflow in its own folder, run by the real Snakemake."""
 
 import fcntl
+import hashlib
 import os
 import re
 import shutil
@@ -9,10 +10,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import h5py
+import numpy as np
+import pandas as pd
 import pytest
 import warm
 import yaml
 from copies import duplicate
+from PIL import Image
 
 from pipeline.settings import merge
 
@@ -117,6 +122,62 @@ def copy_of_project(folder: Path) -> Project:
         else:
             shutil.copy(source, folder / part)
     return Project(folder)
+
+
+# A small data set of one's own with its table: every stage from captions to a table, and an index for search.
+OWN_TABLE = "results/own.csv"
+OWN_MODEL = "work/demo/shapes/experiments/parallel-embn/seed0"
+OWN: dict[str, Any] = {
+    "scale": "demo",
+    "sources": {"scenes": 36},
+    "images": {"features": "mine/features.h5", "dimension": 8, "backbone": "ours", "sets": {}},
+    "datasets": {
+        "shapes": {
+            "source": "custom",
+            "captions": "mine/captions.csv",
+            "images": "mine/images",
+            "languages": ["en", "de"],
+        }
+    },
+    "tables": {
+        "own": {
+            "columns": {"shapes": ["en", "de"]},
+            "rows": [{"row": 1, "method": "PARALLEL-EmbN", "experiment": "parallel-embn"}],
+        }
+    },
+}
+_WORDS = {"en": ["red", "green", "blue", "square", "bar"], "de": ["rot", "grün", "blau", "Quadrat", "Balken"]}
+
+
+def write_own_data(folder: Path) -> None:
+    """Thirty images with random features, a split, and a caption each in English and German."""
+    draw = np.random.default_rng(0)
+    (folder / "images").mkdir(parents=True)
+    images = [f"image{number:02d}" for number in range(30)]
+    rows = []
+    for number, image in enumerate(images):
+        Image.fromarray(draw.integers(0, 255, (40, 50, 3), np.uint8)).save(folder / "images" / f"{image}.png")
+        split = "train" if number < 20 else "val" if number < 25 else "test"
+        rows += [
+            (f"{image}.png", split, language, " ".join(draw.permutation(words)[:3]))
+            for language, words in _WORDS.items()
+        ]
+    table = pd.DataFrame(rows, columns=["image", "split", "language", "caption"])
+    table.to_csv(folder / "captions.csv", index=False)
+    with h5py.File(folder / "features.h5", "w") as file:
+        file["features"] = draw.normal(size=(len(images), 8)).astype(np.float32)
+        file.create_dataset("image", data=images, dtype=h5py.string_dtype())
+        file.attrs["backbone"] = "ours"
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Digest of every table, model, feature store and cache."""
+    found = sorted(path for part in ("results", "work/demo", "mine") for path in (folder / part).rglob("*"))
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in found
+        if path.is_file()
+    }
 
 
 def ready(folder: Path, temporary: pytest.TempPathFactory) -> Project:

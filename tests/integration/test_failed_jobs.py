@@ -7,10 +7,8 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple
 
-import base
 import pytest
-from changes import EXPERIMENT
-from project import Project
+from project import OWN, OWN_MODEL, OWN_TABLE, Project, copy_of_project, digests, write_own_data
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
@@ -23,12 +21,16 @@ class Failure(NamedTuple):
 
     edit: tuple[str, str, str]
     reruns: set[str]
-    target: str = base.TARGET
+    target: str = OWN_TABLE
 
 
 @pytest.fixture(scope="module")
 def finished_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return base.finished_project(tmp_path_factory.mktemp("finished") / "project")
+    project = copy_of_project(tmp_path_factory.mktemp("finished"))
+    write_own_data(project.folder / "mine")
+    project.configure(**OWN)
+    project.make(OWN_TABLE, f"{OWN_MODEL}/index")
+    return project.folder
 
 
 FAILURES = {
@@ -47,7 +49,7 @@ FAILURES = {
     "write_bundle": Failure(
         ("search/write_bundle.py", "import json\n", "import json\nimport zlib\n"),
         {"write_bundle", "build_index"},
-        base.INDEX,
+        f"{OWN_MODEL}/index",
     ),
 }
 
@@ -58,7 +60,7 @@ def test_a_failed_job_runs_again_and_loses_no_earlier_result(
 ) -> None:
     failure = FAILURES[rule]
     project = Project(shutil.copytree(finished_project, tmp_path / "project"))
-    before = base.protected_digests(project.folder)
+    before = digests(project.folder)
     assert project.would_run(failure.target) == {}
 
     project.edit(*failure.edit)
@@ -67,15 +69,15 @@ def test_a_failed_job_runs_again_and_loses_no_earlier_result(
     for _ in range(2):
         failed = project.snakemake("--cores", "1", failure.target)
         assert failed.returncode == 1 and "broken" in failed.stdout
-        assert base.protected_digests(project.folder) == before
+        assert digests(project.folder) == before
 
     project.edit(IMPORTED, f"{whole}\nraise RuntimeError('broken')\n", whole)
     assert set(project.would_run(failure.target)) == failure.reruns
     project.make(failure.target)
     assert project.would_run(failure.target) == {}
-    after = base.protected_digests(project.folder)
+    after = digests(project.folder)
     assert after.keys() >= before.keys()
-    model = str(EXPERIMENT / "model.pt")
+    model = f"{OWN_MODEL}/model.pt"
     assert (after[model] != before[model]) == (rule == "train")
 
 
@@ -83,16 +85,16 @@ def test_code_edited_during_a_run_is_refused_and_nothing_is_lost(
     finished_project: Path, tmp_path: Path
 ) -> None:
     project = Project(shutil.copytree(finished_project, tmp_path / "project"))
-    before = base.protected_digests(project.folder)
+    before = digests(project.folder)
     project.edit(*FAILURES["train"].edit)
     loss, snakefile = (project.folder / name for name in ("pipeline/models/losses/triplets.py", "Snakefile"))
     whole, rules = loss.read_text(), snakefile.read_text()
     project.edit("Snakefile", "onstart:\n", f"onstart:\n    Path('{loss}').write_text('EDITED = True')\n")
-    done = project.snakemake("--cores", "2", base.TARGET)
+    done = project.snakemake("--cores", "2", OWN_TABLE)
     assert done.returncode == 1
     assert "error: the code of train was edited after this run of Snakemake began" in done.stdout
-    assert base.protected_digests(project.folder) == before
+    assert digests(project.folder) == before
     loss.write_text(whole)
     snakefile.write_text(rules)
-    project.make(base.TARGET)
-    assert base.protected_digests(project.folder) != before
+    project.make(OWN_TABLE)
+    assert digests(project.folder) != before
