@@ -4,6 +4,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
+from pipeline.common.errors import InputError
 from pipeline.common.yaml_files import read_yaml
 from pipeline.demo.concepts import DATA
 from pipeline.demo.scenes import Scene, draw_scene
@@ -12,31 +13,35 @@ DEFAULT_SCENES = 900
 
 
 @cache
-def data_sets() -> dict[str, dict[str, Any]]:
-    """The data sets by name, as `datasets.yaml` has them."""
-    return {name: value for name, value in _file().items() if name not in ("splits", "others")}
-
-
-def caption_plan(dataset: str, language: str) -> dict[str, Any]:
-    """How a data set's captions in a language are made; languages that it does not name share one rule."""
-    captions: dict[str, Any] = data_sets()[dataset]["languages"].get(language, _file()["others"])
-    return captions
-
-
-@cache
 def _file() -> dict[str, Any]:
     content: dict[str, Any] = read_yaml(DATA / "datasets.yaml")
     return content
 
 
-def request_mistakes(dataset: str, scenes: int) -> list[str]:
-    """What is wrong with a request for a data set."""
-    mistakes, shares = [], sum(_file()["splits"].values())
+def data_sets() -> dict[str, dict[str, Any]]:
+    """The data sets by name, as `datasets.yaml` has them."""
+    return {name: value for name, value in _file().items() if name not in ("splits", "others")}
+
+
+def caption_rule(dataset: str, language: str) -> dict[str, Any]:
+    """How a data set's captions in a language are made; languages that it does not name share one rule."""
+    rule: dict[str, Any] = data_sets()[dataset]["languages"].get(language, translation_rule())
+    return rule
+
+
+def translation_rule() -> dict[str, Any]:
+    """How captions are made that translate one caption of each image."""
+    rule: dict[str, Any] = _file()["others"]
+    return rule
+
+
+def check_request(dataset: str, scenes: int) -> None:
+    """Raise `InputError` for a data set that is not known, or too few scenes for its splits."""
+    shares = sum(_file()["splits"].values())
     if dataset not in data_sets():
-        mistakes.append(f"data set {dataset!r} is not known; choose one of {', '.join(data_sets())}")
+        raise InputError(f"data set {dataset!r} is not known; choose one of {', '.join(data_sets())}.")
     if scenes < shares:
-        mistakes.append(f"{scenes} scenes are too few for three splits; ask for {shares} or more")
-    return mistakes
+        raise InputError(f"{scenes} scenes are too few for three splits; ask for {shares} or more.")
 
 
 def scenes_of(dataset: str, seed: int, count: int) -> dict[str, Scene]:

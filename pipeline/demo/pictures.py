@@ -1,14 +1,12 @@
 """The pictures of a demo data set, and their split into training, validation and test images."""
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.common.errors import raise_together
 from pipeline.common.folders import atomic_folder
 from pipeline.common.progress import with_progress
 from pipeline.datasets.split import write_split
-from pipeline.demo.datasets import DEFAULT_SCENES, request_mistakes, scenes_of, splits_of, stream
+from pipeline.demo.datasets import DEFAULT_SCENES, check_request, scenes_of, splits_of, stream
 from pipeline.demo.drawing import draw_scene_image
 
 log = logging.getLogger("pipeline")
@@ -31,24 +29,11 @@ def draw_demo(
     Raises:
         InputError: the data set is not known, the scenes are too few, or the folder holds other files.
     """
-    mistakes = [*request_mistakes(dataset, scenes), *_folder_mistakes(dataset, images_out)]
-    raise_together(mistakes, "The demo data cannot be made:")
+    check_request(dataset, scenes)
     scene_of = scenes_of(dataset, seed, scenes)
-    with atomic_folder(images_out) as temporary:
+    with atomic_folder(images_out, f"{dataset}-0001.jpg") as temporary:
         for index, (image, scene) in enumerate(with_progress(scene_of.items(), f"{dataset} scenes", scenes)):
             picture = draw_scene_image(scene, stream(dataset, seed, index, "picture"))
             picture.save(temporary / f"{image}.jpg", quality=90)
     write_split(dict(zip(scene_of, splits_of(scenes), strict=True)), split)
     log.info("%s: %d images", dataset, scenes)
-
-
-def _folder_mistakes(dataset: str, images: Path) -> Iterator[str]:
-    if images.exists() and not images.is_dir():
-        yield f"{images} is a file; give a folder for the images"
-    names = sorted(path.name for path in images.iterdir()) if images.is_dir() else []
-    foreign = [name for name in names if not name.startswith(f"{dataset}-")]
-    if foreign:
-        yield (
-            f"{images} holds files that are not this data set's, such as {foreign[0]!r}, and would be "
-            "replaced; give an empty or a new folder for the images"
-        )

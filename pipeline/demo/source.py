@@ -5,7 +5,7 @@ from pipeline.datasets.captions import Caption
 from pipeline.datasets.published import TRANSLATION
 from pipeline.datasets.source import Inputs, NoKeys, Source, Terms
 from pipeline.datasets.split import Split
-from pipeline.demo.caption_part import translated_captions
+from pipeline.demo.sentences import translated_captions
 
 
 class PartKeys(Block):

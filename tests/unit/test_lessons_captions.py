@@ -13,8 +13,7 @@ from pipeline.datasets.sampling import caption_sample, halves
 from pipeline.datasets.source import Inputs, NoKeys
 from pipeline.datasets.source_settings import PartSettings
 from pipeline.datasets.table import caption_table, read_sentences, write_sentences
-from pipeline.demo.caption_part import translated_captions
-from pipeline.demo.sentences import write_demo_captions
+from pipeline.demo.sentences import translated_captions, write_demo_captions
 from pipeline.evaluation.inputs import original_sentences, read_vocabularies
 from pipeline.words.selection import union_of_words, write_selection
 from pipeline.words.settings import SelectedLanguage
