@@ -43,17 +43,16 @@ for each in workflow.rules:
     each.docstring = each.docstring or SUMMARIES.get(each.name)
 
 
-try:
+with refusing():
     targets.check_targets(PLAN, [made.name for made in workflow.rules])
     for warning in targets.target_warnings(PLAN, config):
         print(f"warning: {warning}", file=sys.stderr)
-except InputError as error:
-    refuse(error)
 
 
 onstart:
-    code.save_code(CODE_OF_RUN)
-    earlier.keep_earlier(workflow.persistence)
+    with refusing():
+        code.save_code(CODE_OF_RUN)
+        earlier.keep_earlier(workflow.persistence)
 
 
 onsuccess:
@@ -61,4 +60,5 @@ onsuccess:
 
 
 onerror:
-    earlier.restore_earlier(workflow.persistence)
+    with refusing():
+        earlier.restore_earlier(workflow.persistence)

@@ -21,10 +21,9 @@ from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from pipeline.common.block import LARGEST
-from pipeline.common.errors import InputError, system_message
+from pipeline.common.errors import InputError, error_message
 from pipeline.common.files import named_file_lists, named_files
-from pipeline.common.gpus import gpu_message, take_gpu
-from pipeline.common.inputs import check_paths, watch_inputs
+from pipeline.common.gpus import take_gpu
 from pipeline.common.json_text import json_value
 from pipeline.common.signals import Interrupted, raise_on_signal
 from pipeline.digest import digest, path_of
@@ -58,27 +57,23 @@ def main(stages: Mapping[str, Stage], program: str, about: str) -> int:
 def exit_status(work: Callable[[], None]) -> int:
     """The exit status of a program after some work.
 
-    1, with one message, for an error that a user can fix (input, disk, memory, a limit of the system); 128
-    plus its number for a signal.
+    1, with one message, for an error that a user can fix (input, disk, memory, network); 128 plus its number
+    for a signal. A mistake in the code keeps its traceback.
     """
     try:
         with raise_on_signal():
             work()
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
     except BrokenPipeError:  # the reader has gone, as in `search ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except (OSError, RuntimeError, MemoryError, ValueError, ImportError) as error:
-        message = gpu_message(error) or system_message(error)
-        if not message:
-            raise
-        print(f"error: {message}", file=sys.stderr)
         return 1
     except Interrupted as end:
         print(end, file=sys.stderr)
         return 128 + end.number
+    except Exception as error:
+        if not (message := error_message(error)):
+            raise
+        print(f"error: {message}", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -124,7 +119,6 @@ def run(stage: Stage, program: str, words: Sequence[str]) -> None:
     values = vars(parser_of(stage, program, options).parse_args(words))
     values.pop(_OPTIONS_USED, None)
     planned_digest, gpus = values.pop("code"), values.pop("gpus", 0)
-    check_paths(values.values())
     parts = stage.parts(values)
     if planned_digest not in (None, digest(stage, parts)):
         raise InputError(
@@ -139,8 +133,7 @@ def run(stage: Stage, program: str, words: Sequence[str]) -> None:
         take_gpu(gpus)
     module, _, name = stage.function.partition(":")
     positional = [values.pop(each.name) for each in options if each.positional]
-    with watch_inputs():
-        getattr(import_module(module), name)(*positional, **values)
+    getattr(import_module(module), name)(*positional, **values)
 
 
 def parser_of(stage: Stage, program: str, options: Sequence[Parameter]) -> argparse.ArgumentParser:

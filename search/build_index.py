@@ -14,7 +14,7 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import atomic_write, name_in_errors, reserve_space, sha256
+from pipeline.common.files import atomic_write, reserve_space, sha256
 from pipeline.common.locks import open_locked
 from pipeline.common.progress import Progress
 from pipeline.datasets.split import read_split
@@ -212,7 +212,7 @@ def _embed_images(
         vectors = open_memmap(path, "w+", np.float16, (len(images), model.size))
         reserve_space(path)  # or a disk that fills up would end the process by SIGBUS
         progress = Progress("embeddings", len(images))
-        with name_in_errors(store), h5py.File(store) as file:
+        with h5py.File(store) as file:
             for start in range(0, len(images), ROWS):
                 chunk = images[start : start + ROWS]
                 features = _rows(file["features"], np.array([row[image] for image in chunk]))

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from pipeline.common.errors import InputError, disk_message, raise_together
-from pipeline.common.files import require_file, sha256
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import reading, require_file, sha256
 from pipeline.common.json_text import json_value
 from pipeline.datasets.languages import language as row_of
 from pipeline.datasets.tokenize import TOKENIZERS
@@ -139,12 +138,8 @@ def _read_words(path: Path, language: str) -> Vocabulary:
 
 
 def _read_model(path: Path, record: ModelRecord) -> RetrievalModel:
-    try:
+    with reading(path, f"weights that fit the settings in {SETTINGS}", HINT):
         model = model_with(load_file(path), record.settings)
-    except (SafetensorError, LookupError, RuntimeError, OSError) as error:
-        if disk_message(error):
-            raise
-        raise InputError(f"{path}: weights do not fit the settings in {SETTINGS}: {error}. {HINT}") from None
     return model.eval().requires_grad_(False)
 
 

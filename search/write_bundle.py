@@ -10,8 +10,7 @@ import pandas as pd
 from safetensors.torch import save
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import require_file, sha256
-from pipeline.common.folders import atomic_folder
+from pipeline.common.files import atomic_folder, require_file, sha256
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.evaluation.checks import model_and_vocabularies
 from pipeline.evaluation.embed import embed_images

@@ -1,88 +1,71 @@
-"""Files that are written completely or not at all, and whose corruption is detected.
+"""Files and folders that are written completely or not at all, and readers whose errors name the file."""
 
-When a file is written, its SHA-256 is stored in an extended attribute of the file. Its modification time is
-not used, because Snakemake changes it when a job ends. A file that replaces it has its own digest or none.
-On a disk without extended attributes the digest is stored in a hidden file next to it, together with the
-number of the inode, which no other file has.
-"""
-
-import contextlib
-import errno
-import glob
 import hashlib
-import itertools
 import os
-import shlex
 import shutil
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.common.errors import InputError, disk_message, raise_together
-from pipeline.common.inputs import check_inputs, note_input, regular_file
-
-_ATTRIBUTE = "user.sha256"
-_writers = itertools.count()  # distinguishes threads of one process that write the same file
-STALE_AFTER = 3600.0  # a temporary file or folder unchanged for so many seconds belongs to a killed process
+from pipeline.common.errors import InputError, raise_together
 
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Yield a temporary path in the same folder, which is renamed to `path` if the block succeeds.
+    """Yield a temporary path in the same folder, which takes the place of `path` if the block succeeds.
 
     A reader never sees half a file, and a kill at any moment leaves an earlier `path` as it was.
-    An `OSError` names `path`.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_writers)}.part")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.part")
+    temporary.unlink(missing_ok=True)  # of a killed writer; it may be a link to another file
     try:
-        with name_in_errors(path, temporary):
-            regular_file(path)  # a device would be replaced by a file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            remove_stale(path)
-            temporary.unlink(missing_ok=True)
-            yield temporary
-            check_inputs()
-            with open(temporary, "rb") as file:
-                os.fsync(file.fileno())
-            write_digest(temporary, path)
-            os.replace(temporary, path)
-            temporary.unlink(missing_ok=True)  # still there if both were links to the same file already
-    except BaseException:
-        with name_in_errors(path, temporary):
-            temporary.unlink(missing_ok=True)
+        yield temporary
+        with open(temporary, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno and error.filename in (None, str(temporary)):
+            error.filename = str(path)
         raise
 
 
 @contextmanager
-def name_in_errors(path: Path, temporary: Path | None = None) -> Iterator[None]:
-    """Make an `OSError` of the block name `path` if it names no file, or names `temporary`."""
+def atomic_folder(path: Path, mark: str | None = None) -> Iterator[Path]:
+    """Yield a temporary folder next to `path`, which takes the place of `path` if the block succeeds.
+
+    Args:
+        mark: a file that every such folder contains. An existing folder without it is refused, unless it is
+            empty. None: the caller has checked that the folder may be replaced.
+    """
+    if mark and path.exists() and not (path / mark).exists() and (path.is_file() or any(path.iterdir())):
+        raise InputError(f"{path}: already exists and has no {mark}. Give a folder that is empty or new.")
+    temporary = path.with_name(f".{path.name}.part")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
     try:
-        yield
-    except (OSError, RuntimeError) as error:
-        # On a full disk, torch.save only reports an unexpected position; the reason is its context.
-        cause = error if isinstance(error, OSError) else error.__context__
-        if not isinstance(cause, OSError) or (cause is not error and not disk_message(cause)):
-            raise
-        if cause.filename is None or str(cause.filename) == str(temporary):
-            cause.filename = str(path)
-        raise cause from None
+        yield temporary
+        for file in filter(Path.is_file, temporary.rglob("*")):
+            with open(file, "rb") as content:
+                os.fsync(content.fileno())
+        replace_folder(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
-def remove_stale(path: Path) -> None:
-    """Remove temporary files and folders of writers of `path` that were killed."""
-    for name in glob.glob(f".{glob.escape(path.name)}.[0-9]*.part", root_dir=path.parent):
-        temporary = path.with_name(name)
-        try:
-            changed = max(each.stat().st_mtime for each in (temporary, *temporary.rglob("*")))
-            if time.time() - changed <= STALE_AFTER:
-                continue
-            if temporary.is_dir():
-                shutil.rmtree(temporary)
-            else:
-                temporary.unlink()
-        except OSError:  # another writer was faster, or it is another user's
-            continue
+def replace_folder(new: Path, path: Path) -> None:
+    """Move the folder `new` to `path`. What was at `path` is removed only when `new` has taken its place."""
+    old = path.with_name(f".{path.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    try:
+        if path.exists():
+            os.replace(path, old)
+        os.replace(new, path)
+    finally:
+        if old.exists() and not path.exists():  # the second of the two renames failed
+            os.replace(old, path)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def check_disk_space(path: Path, size: int) -> None:
@@ -106,6 +89,8 @@ def reserve_space(path: Path, size: int | None = None) -> None:
 
 def link_or_copy(source: Path, target: Path) -> None:
     """Make `target` a hard link to `source`, or a copy if the disk has no hard links."""
+    if target.exists() and target.samefile(source):
+        return
     with atomic_write(target) as temporary:
         try:
             os.link(source, temporary)
@@ -151,70 +136,24 @@ def named_file_lists(arguments: Iterable[str]) -> dict[str, list[Path]]:
 
 def sha256(path: Path) -> str:
     """Hexadecimal SHA-256 digest of a file's bytes."""
-    with open(regular_file(path), "rb") as file:
+    with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_digest(path: Path, final_path: Path | None = None) -> None:
-    """Store a file's digest in an extended attribute, or else next to `final_path` (default: `path`)."""
-    digest = sha256(path)
-    try:
-        os.setxattr(path, _ATTRIBUTE, digest.encode())
-    except (OSError, AttributeError):
-        with contextlib.suppress(OSError):
-            _digest_file(final_path or path).write_text(f"{digest} {path.stat().st_ino}\n", encoding="ascii")
-
-
-def verify_digest(path: Path) -> Path:
-    """Return `path`, or raise an `InputError` if its bytes have changed since it was written.
-
-    A file without a stored digest is not checked.
-    """
-    expected, hint = _stored_digest(path)
-    if not expected or (digest := sha256(path)) == expected:
-        return path
-    raise InputError(
-        f"{path}: changed since it was written, by its disk, a copy or by hand: found sha256 {digest}, "
-        f"expected {expected}. Delete it and run the same snakemake command again, which makes it again; or, "
-        f"if the change was intended, remove the digest: {hint}"
-    )
-
-
-def _stored_digest(path: Path) -> tuple[str, str]:
-    """Digest of a file when it was written (empty if unknown), and the command that removes it."""
-    digest_file = _digest_file(path)
-    with contextlib.suppress(OSError, AttributeError):
-        digest = os.getxattr(path, _ATTRIBUTE).decode("ascii", "replace")
-        removal = f"import os; os.removexattr({str(path)!r}, {_ATTRIBUTE!r})"
-        return digest, f"python -c {shlex.quote(removal)}"
-    with contextlib.suppress(OSError, ValueError):
-        digest, inode = regular_file(digest_file).read_text(encoding="ascii").split()
-        if len(digest) == 64 and inode == str(path.stat().st_ino):
-            return digest, f"rm {shlex.quote(str(digest_file))}"
-    return "", ""
-
-
-def _digest_file(path: Path) -> Path:
-    return path.with_name(f".{path.name}.sha256")
-
-
-def require_file(path: Path, what: str, hint: str, constant: bool = True) -> Path:
-    """Return `path`, or raise an `InputError` that says that `what` is missing, with a `hint` at what to do.
-
-    Args:
-        constant: whether the file must stay as it is until the stage has ended (`inputs.py`).
+def read_utf8(path: Path) -> str:
+    """The text of a file in UTF-8, with or without a byte-order mark.
 
     Raises:
-        InputError: it is missing, is not a regular file or folder, or is damaged (`verify_digest`).
-        PermissionError: it exists, but may not be read. Many readers would report it as damaged.
+        InputError: it is in another encoding, as CSV files that Excel saves often are.
     """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a text in UTF-8 ({error}). Save it as UTF-8.") from None
+
+
+def require_file(path: Path, what: str, hint: str) -> Path:
+    """Return `path`, or raise an `InputError` that `what` is missing, with a `hint` at what to do."""
     if not path.exists():
         raise InputError(f"{path}: {what} is not there. {hint}")
-    if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    if not regular_file(path).is_file():
-        return path
-    # Files of this project have a digest, which changes with their content.
-    if constant and not _stored_digest(path)[0]:
-        note_input(path)
-    return verify_digest(path)
+    return path

@@ -10,7 +10,6 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 import time
 
 log = logging.getLogger("pipeline")
@@ -40,20 +39,6 @@ def take_gpu(count: int) -> None:
         log.warning(
             "A GPU WAS REQUESTED, BUT NONE IS AVAILABLE: this run uses the CPU and may be 100 times slower"
         )
-
-
-def gpu_message(error: BaseException) -> str:
-    """The message for an error caused by GPU memory; empty for others."""
-    # If torch was not imported, the error is not its own; importing it takes seconds.
-    torch = sys.modules.get("torch")
-    if torch is None or not isinstance(error, torch.OutOfMemoryError):
-        return ""
-    return (
-        "the GPU's memory is used up. Check with nvidia-smi whether other programs use some. Otherwise, "
-        "for `extract-features` lower images.batch_size, which changes no feature beyond rounding; for "
-        "`train` and `pretrain` training.batch_images, which changes results and restarts training; other "
-        f"stages need a larger GPU, or none (gpu: 0). Then run the same command again. PyTorch says: {error}"
-    )
 
 
 def take_slot() -> None:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import h5py
 
 from pipeline.common.bounds import RATIO, max_unpacked
-from pipeline.common.files import atomic_write, name_in_errors, reserve_space
+from pipeline.common.files import atomic_write, reserve_space
 
 _PAGE = 4096  # bytes of a block that could not be written
 
@@ -165,14 +165,13 @@ def update_hdf5(path: Path, **options: Any) -> WritableFile:
     Raises:
         BlockingIOError: another process has it open for writing.
     """
-    with name_in_errors(path):
-        raw = open(path, "r+b", buffering=0)  # noqa: SIM115 - closed with the HDF5 file
-        try:
-            _lock(raw)
-            return WritableFile(_Disk(raw, os.fstat(raw.fileno()).st_size), "r+", **options)
-        except BaseException:
-            raw.close()
-            raise
+    raw = open(path, "r+b", buffering=0)  # noqa: SIM115 - closed with the HDF5 file
+    try:
+        _lock(raw)
+        return WritableFile(_Disk(raw, os.fstat(raw.fileno()).st_size), "r+", **options)
+    except BaseException:
+        raw.close()
+        raise
 
 
 def dataset_mistake(file: h5py.File, name: str) -> str:
@@ -214,7 +213,6 @@ def dataset_mistake(file: h5py.File, name: str) -> str:
 
 def hdf5_reason(error: Exception) -> str:
     """What HDF5 says, without the addresses in memory that it adds."""
-    # h5py's own message: name_in_errors adds the file's name, which changes the text.
     text = (str(error.args[0]) if error.args else str(error)).partition("\n")[0]
     return re.sub(r"\(?\b(?:0x[0-9a-f]+|[a-z ]+ = 0x[0-9a-f]+)\b\)?", "", text)[:200] or type(error).__name__
 

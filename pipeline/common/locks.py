@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pipeline.common.errors import InputError
-from pipeline.common.inputs import regular_file
 
 
 @contextmanager
@@ -23,7 +22,7 @@ def open_locked(path: Path, wait: bool = False) -> Iterator[BinaryIO]:
     Raises:
         InputError: another process has it.
     """
-    regular_file(path).parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     while True:
         with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b") as file:
             try:

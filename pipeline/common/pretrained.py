@@ -6,16 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from huggingface_hub.errors import StrictDataclassError
-from safetensors import SafetensorError
-
 from pipeline.common.files import sha256
-
-# Errors in loading: files of a model are missing, damaged or unexpected.
-UNLOADABLE = (
-    OSError, ValueError, LookupError, ImportError, RuntimeError, AttributeError, TypeError, SafetensorError,
-    StrictDataclassError,
-)  # fmt: skip
 
 # Keys of tokenizer_config.json that say how the library found the model, not what it is.
 _FOUND_AT = ("local_files_only", "is_local", "name_or_path")

@@ -5,17 +5,8 @@ from pathlib import Path
 from pipeline.common.errors import InputError
 
 
-def read_utf8(path: Path) -> str:
-    """The text of a file, without a byte-order mark.
-
-    Raises:
-        InputError: it is not UTF-8.
-    """
-    return decode_utf8(path.read_bytes(), path)
-
-
 def decode_utf8(content: bytes, path: Path | str, advice: str = "Save it in UTF-8.") -> str:
-    """The text of a file's bytes, as `read_utf8`, whose message ends with the `advice`."""
+    """The text of a file's bytes, without a byte-order mark; an error's message ends with the `advice`."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -8,8 +8,7 @@ from typing import Any
 import yaml
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.inputs import regular_file
-from pipeline.common.text_files import read_utf8
+from pipeline.common.files import read_utf8
 
 MAX_VALUES = 100_000  # values in a file after its aliases are expanded; a few lines can stand for billions
 _MAX_DEPTH = 100  # depth of nested blocks; libyaml crashes at about ten thousand
@@ -73,7 +72,7 @@ def _content_and_mistakes(path: Path, kind: type) -> tuple[Any, list[str]]:
         if path.is_dir() or not path.exists():
             kind_of_content = "a folder" if path.is_dir() else "not there"
             return None, [f"{path}: {kind_of_content}, expected a YAML file"]
-        text = read_utf8(regular_file(path))
+        text = read_utf8(path)
         node = _checked_node(text)
         content = yaml.load(text, _LOADER)
     except InputError as error:

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from pipeline.common.addresses import address, address_mistake, credentials_mistake
-from pipeline.common.errors import InputError, disk_message, raise_together
+from pipeline.common.errors import InputError, error_message, raise_together
 from pipeline.common.files import sha256
 from pipeline.common.secrets import hide, password_of
 from pipeline.datasets import first_use
@@ -77,7 +77,7 @@ def download_file(
     except OSError as error:
         error.filename = error.filename or str(output)
         reason = f"{error.filename}: cannot be written: {error.strerror}."
-        raise InputError(disk_message(error) or reason) from None
+        raise InputError(error_message(error) or reason) from None
     log.info("%s: sha256 %s%s", file, digest_of_file, "" if expected else " (first use)")
 
 

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from pipeline.common.files import atomic_write, write_digest
-from pipeline.common.inputs import regular_file
+from pipeline.common.files import atomic_write
 from pipeline.common.json_text import json_value
 from pipeline.common.locks import open_locked
 
@@ -62,7 +61,6 @@ class PartialDownload:
     def finish(self, output: Path) -> None:
         """Rename it to `output`."""
         os.fsync(self.file.fileno())
-        write_digest(self.path, output)
         os.replace(self.path, output)
         self.note.unlink(missing_ok=True)
         self.is_complete = True
@@ -88,6 +86,6 @@ def open_partial(output: Path) -> Iterator[PartialDownload]:
 
 def _read_origin(path: Path) -> Origin:
     try:
-        return Origin(**json_value(regular_file(path).read_text(encoding="utf-8")))
+        return Origin(**json_value(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return Origin()  # the process was killed before writing it: start over

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.file_kinds import file_kind
-from pipeline.common.files import require_file, verify_digest
-from pipeline.common.inputs import regular_file
+from pipeline.common.files import require_file
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRead
@@ -37,7 +36,6 @@ class PublishedFiles:
         """Lines of a text file (UTF-8, gzip if its name ends so) without outer white space or empty end."""
         path = self.folder / name
         try:
-            verify_digest(regular_file(path))
             with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
                 return split_lines(read_bounded(file))
         except InputError as error:
@@ -56,7 +54,7 @@ class PublishedFiles:
         """
         contents: dict[str, bytes] = {}
         try:
-            for member, content in _members(regular_file(container), names):
+            for member, content in _members(container, names):
                 name = PurePosixPath(member).name
                 if name in contents:
                     self.mistakes.append(f"{container}: holds a second {name}: {member}; keep one of them")

@@ -20,7 +20,6 @@ import urllib3
 from pipeline.common.addresses import address
 from pipeline.common.errors import InputError
 from pipeline.common.http_limits import LimitedSession, TimeLimit, TooSlow, time_limit
-from pipeline.common.inputs import regular_file
 from pipeline.common.progress import Progress
 from pipeline.common.retry_after import retry_after_seconds
 from pipeline.common.secrets import hide, password_of
@@ -171,7 +170,7 @@ def _check_room(part: PartialDownload, total: int | None) -> None:
 def _file(url: str, offset: int, part: PartialDownload) -> Iterator[Answer]:
     path = Path(url2pathname(urlsplit(url).path))
     try:
-        status = regular_file(path).stat()
+        status = path.stat()
         file = open(path, "rb")  # noqa: SIM115 - closed below; reading is outside this try
     except OSError as error:
         raise PermanentError(f"{path}: {error.strerror}") from None

@@ -21,8 +21,7 @@ from typing import IO, Any, NamedTuple, cast
 from pipeline.common.bounds import RATIO, max_unpacked
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.file_kinds import file_kind
-from pipeline.common.files import require_file
-from pipeline.common.folders import replace_folder
+from pipeline.common.files import replace_folder, require_file
 from pipeline.common.locks import open_locked
 from pipeline.common.photographs import ENDINGS, is_photograph
 from pipeline.common.progress import Progress

@@ -3,7 +3,7 @@
 import logging
 from pathlib import Path
 
-from pipeline.common.folders import atomic_folder
+from pipeline.common.files import atomic_folder
 from pipeline.common.progress import with_progress
 from pipeline.datasets.split import write_split
 from pipeline.demo.datasets import DEFAULT_SCENES, check_request, scenes_of, splits_of, stream

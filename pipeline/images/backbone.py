@@ -14,9 +14,9 @@ from timm.data.config import resolve_model_data_config
 from torch import Tensor, nn
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import require_file
+from pipeline.common.files import reading, require_file
 from pipeline.common.published_weights import COMMITS, check_digest_in_name, check_hub_weights
-from pipeline.common.torch_files import short_reason, weights_digest
+from pipeline.common.torch_files import weights_digest
 from pipeline.images.crops import has_mirror, views, window_weights
 from pipeline.images.foreign_weights import Weights, agree_with_torchvision, weights_in, with_own_names
 from pipeline.images.settings import ExtractionSettings
@@ -341,17 +341,12 @@ def weights_file(weights: str) -> Path:
 
 
 def _read_weights(path: Path) -> Weights:
-    try:
+    with reading(path, "a file of weights", "Expected a state dict with only names and numbers."):
         if path.suffix == ".safetensors":
             from safetensors.torch import load_file
 
             return load_file(path)
         return weights_in(torch.load(path, map_location="cpu", weights_only=True))
-    except Exception as error:  # torch, pickle and safetensors each raise their own
-        raise InputError(
-            f"{path}: not a readable weights file: {short_reason(error)}. Expected a state dict with only "
-            f"names and numbers (.pth, .safetensors)."
-        ) from error
 
 
 def _match_weights(state: Weights, model: Any, backbone: str, path: Path) -> Weights:

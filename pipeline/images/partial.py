@@ -17,8 +17,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from pipeline.common.errors import InputError, disk_message
-from pipeline.common.files import atomic_write, check_disk_space, name_in_errors, write_digest
+from pipeline.common.errors import InputError
+from pipeline.common.files import atomic_write, check_disk_space
 from pipeline.common.hdf5 import WritableFile, create_hdf5, update_hdf5
 from pipeline.common.locks import open_locked
 from pipeline.images.store import DONE, FAILED, PENDING, equal, store_images
@@ -111,7 +111,7 @@ def open_partial(
             if file:
                 file.close()
             file = _open_locked(path)
-        with name_in_errors(path), file:
+        with file:
             store = PartialStore(file)
             _forget_damaged(store, files)
             if count := int((store.done == DONE).sum()):
@@ -193,7 +193,6 @@ def finish(store: PartialStore, path: Path, output: Path) -> None:
     with open(path, "rb") as file:
         os.fsync(file.fileno())
     output.parent.mkdir(parents=True, exist_ok=True)
-    write_digest(path, output)
     try:
         os.replace(path, output)
     except OSError as error:
@@ -224,7 +223,7 @@ def _open_store(path: Path) -> WritableFile | None:
     try:
         file = _open_locked(path)
     except OSError as error:
-        if disk_message(error):
+        if error.errno:  # of the disk
             raise
         _put_away(path, str(error))
         return None
@@ -262,8 +261,7 @@ def _finished_store(path: Path | None, attributes: Mapping[str, object]) -> Iter
 
 def _open_locked(path: Path) -> WritableFile:
     try:
-        with name_in_errors(path):
-            return update_hdf5(path, libver="earliest")
+        return update_hdf5(path, libver="earliest")
     except BlockingIOError:
         raise InputError(f"{path}: another extraction is writing this file. Wait or stop it.") from None
 

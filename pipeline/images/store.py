@@ -13,9 +13,9 @@ import h5py
 import numpy as np
 
 from pipeline.common.characters import printable_name
-from pipeline.common.errors import InputError, disk_message, raise_together
+from pipeline.common.errors import InputError, raise_together
 from pipeline.common.file_kinds import HDF5, file_kind
-from pipeline.common.files import name_in_errors, require_file
+from pipeline.common.files import require_file
 from pipeline.common.hdf5 import create_hdf5, dataset_mistake, hdf5_reason
 
 PENDING, DONE, FAILED = 0, 1, 2  # values of the mask `done`; no finished store has a row that is pending
@@ -98,13 +98,13 @@ def open_store(path: Path) -> Iterator[h5py.File]:
         path, "the feature store", "Run `python -m pipeline extract-features`, or give another file."
     )
     try:
-        with name_in_errors(path), h5py.File(path) as file:
+        with h5py.File(path) as file:
             _check(path, file)
             yield file
     except (OSError, TypeError, ValueError, RuntimeError, KeyError, UnicodeDecodeError) as error:
         if isinstance(error, UnicodeDecodeError):
             raise InputError(f"{path}: image: found ids that are not UTF-8, expected texts.") from None
-        if disk_message(error):  # a locked file or a failing disk does not mean a damaged file
+        if isinstance(error, OSError) and error.errno:  # locked, or the disk fails: not damaged
             raise
         with open(path, "rb") as content:
             beginning = content.read(64)

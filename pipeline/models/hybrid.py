@@ -21,8 +21,8 @@ from torch.nn import functional as F
 
 from pipeline.common.devices import to_device
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import require_file
-from pipeline.common.torch_files import read_torch, short_reason, write_torch
+from pipeline.common.files import reading, require_file
+from pipeline.common.torch_files import read_torch, write_torch
 from pipeline.models.protocols import Sizes, Values, Vocabularies
 from pipeline.models.settings import EmbeddingSettings, Hybrid
 from pipeline.models.universal import LanguageWords, TableEmbedding
@@ -208,8 +208,6 @@ def _read_assignment(path: Path) -> tuple[Tensor, dict[str, WordRows]]:
     require_file(path, "the assignment of words", "Run `python -m pipeline assign`.")
     hint = "Delete it, then run `assign` again."
     content = read_torch(path, "an assignment of words", hint)
-    try:
+    with reading(path, "an assignment of words", hint):
         rows = {language: WordRows(**word_rows) for language, word_rows in content["places"].items()}
         return content["entries"], rows
-    except (LookupError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: not an assignment of words ({short_reason(error)}). {hint}") from None

@@ -9,9 +9,8 @@ from typing import Any
 
 import torch
 
-from pipeline.common.errors import InputError
-from pipeline.common.files import require_file
-from pipeline.common.torch_files import read_torch, short_reason, write_torch
+from pipeline.common.files import reading, require_file
+from pipeline.common.torch_files import read_torch, write_torch
 from pipeline.models.build import build, encoder
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.settings import ModelSettings, SavedSettings
@@ -61,20 +60,10 @@ def load_model(path: Path) -> tuple[RetrievalModel, ModelRecord]:
     """Load a model on the CPU; raises `InputError` if the file is missing or damaged."""
     require_file(path, "the trained model", "Run its training.")
     content = read_torch(path, "a model of this project", "Delete it and train again.")
-    try:
+    with reading(path, "a model of this project", "Delete it and train again."):
         weights = content.pop("weights")
         record = ModelRecord.from_values(content)
-    except (LookupError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{path}: not a model of this project ({error}). Delete it and train again."
-        ) from None
-    try:
         return model_with(weights, record.settings), record
-    except (LookupError, RuntimeError) as error:
-        raise InputError(
-            f"{path}: weights do not fit the settings in the file ({short_reason(error)}). "
-            "Delete it and train again."
-        ) from None
 
 
 def model_with(weights: dict[str, torch.Tensor], settings: ModelSettings) -> RetrievalModel:

@@ -11,7 +11,7 @@ import torch
 
 from pipeline.common.block import Block
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import require_file, sha256
+from pipeline.common.files import reading, require_file, sha256
 from pipeline.common.json_text import json_value
 from pipeline.datasets.augment import read_added
 from pipeline.datasets.origins import Origins, count_by_pair, count_origins
@@ -185,12 +185,8 @@ def _with_known_words(captions: LanguageCorpus, language: str) -> LanguageCorpus
 def read_steps(path: Path) -> int:
     """The steps of an epoch that `count-steps` wrote."""
     require_file(path, "the number of steps", "Run `python -m pipeline count-steps`.")
-    try:
+    with reading(path, "a number of steps", "Run `python -m pipeline count-steps` again."):
         return int(json_value(path.read_text(encoding="utf-8"))["steps"])
-    except (ValueError, TypeError, LookupError) as error:
-        raise InputError(
-            f"{path}: not a number of steps ({error!r}). Run `python -m pipeline count-steps` again."
-        ) from None
 
 
 def _sampler(

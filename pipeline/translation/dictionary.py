@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.common.errors import raise_together
-from pipeline.common.files import require_file
+from pipeline.common.files import read_utf8, require_file
 from pipeline.common.progress import with_progress
-from pipeline.common.text_files import read_utf8
 from pipeline.datasets.languages import language
 from pipeline.datasets.table import read_sentences
 from pipeline.datasets.tokenize import tokenizer

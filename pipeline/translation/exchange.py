@@ -38,7 +38,7 @@ def find_translations(cache: Path, text: str, remove: bool = False) -> None:
         text: text that the caption or its translation contains.
         remove: remove what is found, so that it is requested again.
     """
-    require_file(cache, "the cache of translations", "Give another file (translation.cache).", constant=False)
+    require_file(cache, "the cache of translations", "Give another file (translation.cache).")
     answers = Cache(cache)
     rows = answers.find(text)
     for provider, version, source, target, _, caption, answer, *_ in rows:
@@ -59,7 +59,7 @@ def export_translations(cache: Path, output: Path) -> None:
         InputError: there is no such cache, or it is empty.
     """
     hint = "Give the file that `translate --cache` wrote."
-    require_file(cache, "the cache of translations", hint, constant=False)
+    require_file(cache, "the cache of translations", hint)
     answers = Cache(cache)
     if not (count := answers.count()):
         raise InputError(f"{cache}: the cache holds no translations.")

@@ -8,11 +8,8 @@ from typing import Any
 
 import torch
 
-from pipeline.common.errors import InputError, disk_message, raise_together
-from pipeline.common.files import sha256
-from pipeline.common.inputs import check_paths
-from pipeline.common.pretrained import UNLOADABLE
-from pipeline.common.torch_files import short_reason
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import reading, sha256
 from pipeline.translation.cache import Model
 from pipeline.translation.cached_translator import StoreAnswers
 from pipeline.translation.settings import MarianProvider
@@ -40,22 +37,15 @@ class MarianEngine:
         transformers = _transformers()
         name = settings.model.format(source=source, target=target)
         folder = model_folder(name, settings.revision)
-        check_paths(folder.glob("*"))
         self.prefix, self.beams, self.batch_size = settings.prefix, settings.beams, settings.batch_size
         self.model = Model("marian", _version(folder, self.prefix, self.beams), source, target)
         cuda = settings.device == "cuda" or (settings.device == "auto" and torch.cuda.is_available())
         self.device = "cuda" if cuda else "cpu"
         transformers.logging.set_verbosity_error()
         transformers.logging.disable_progress_bar()
-        try:
+        with reading(folder, "a whole Marian model", "Fetch or copy it again."):
             self._tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
             self._network = transformers.MarianMTModel.from_pretrained(folder, dtype=torch.float32)
-        except UNLOADABLE as error:
-            if disk_message(error):
-                raise
-            raise InputError(
-                f"{folder}: not a whole Marian model ({short_reason(error)}). Fetch or copy it again."
-            ) from None
         self._network.eval().to(self.device)
         self._max_tokens = min(_MAX_TOKENS, self._network.config.max_position_embeddings)
         log.info("marian: %s, version %s, on %s", name, self.model.version, self.device)

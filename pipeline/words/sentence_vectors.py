@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from transformers import AutoTokenizer, BertModel, PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.common.array_files import load_arrays, save_arrays
-from pipeline.common.errors import InputError, disk_message
-from pipeline.common.inputs import check_paths
-from pipeline.common.pretrained import UNLOADABLE, vectors_digest
+from pipeline.common.errors import InputError
+from pipeline.common.files import reading
+from pipeline.common.pretrained import vectors_digest
 from pipeline.common.progress import Progress
 from pipeline.common.published_weights import COMMITS
-from pipeline.common.torch_files import short_reason, weights_digest
+from pipeline.common.torch_files import weights_digest
 from pipeline.datasets.table import read_sentences
 from pipeline.words.settings import SentenceVectorSettings
 from pipeline.words.vocabulary import PADDING, Vocabulary, write_vocabulary
@@ -85,19 +85,12 @@ def load_bert(model: str, layer: int) -> tuple[PreTrainedTokenizerBase, PreTrain
     A model from the hub is loaded at its known commit.
     """
     revision = COMMITS.get(model, "main")
-    check_paths(Path(model).glob("*"))
-    try:
+    hint = "Give the folder of a downloaded model (bert.model)."
+    with reading(Path(model), "a folder with a BERT or a name on the Hugging Face hub", hint):
         tokenizer = AutoTokenizer.from_pretrained(model, revision=revision)
         encoder = BertModel.from_pretrained(
             model, revision=revision, dtype=torch.float32, add_pooling_layer=False
         )
-    except UNLOADABLE as error:
-        if disk_message(error):
-            raise
-        raise InputError(
-            f"bert.model: {model!r} is neither a folder with a BERT nor a name on the Hugging Face hub that "
-            f"can be fetched ({short_reason(error)}). Give the folder of a downloaded model."
-        ) from None
     layers = encoder.config.num_hidden_layers
     if not -layers <= layer <= -1:
         raise InputError(f"bert.layer: found {layer}; the {layers} layers of {model!r} are -1 to {-layers}.")

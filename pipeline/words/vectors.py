@@ -8,7 +8,6 @@ import re
 import struct
 import tempfile
 import time
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.common.bounds import text_lines
-from pipeline.common.errors import InputError, disk_message, raise_together
+from pipeline.common.errors import InputError, raise_together
 from pipeline.common.file_kinds import file_kind
-from pipeline.common.files import atomic_write, require_file
+from pipeline.common.files import atomic_write, reading, require_file
 from pipeline.common.progress import Progress, duration
 from pipeline.datasets.table import read_sentences
 from pipeline.words.settings import WordSettings
@@ -180,7 +179,7 @@ def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vector
     vectors: Vectors = {}
     exact: set[str] = set()  # words whose own lower-case row was found
     odd: list[str] = []
-    try:
+    with reading(path, "a whole file of vectors", "Download it again, from its publisher."):
         for word, vector in _known_rows(path, lookup, settings.dimension, odd):
             lower = word.lower()
             first = lower not in vectors or (word == lower and lower not in exact)
@@ -188,12 +187,6 @@ def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vector
                 vectors[lower] = vector
             if word == lower:
                 exact.add(lower)
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        if disk_message(error):
-            raise
-        raise InputError(
-            f"{path}: cannot be read to its end: {error}. Download it again, from its publisher."
-        ) from None
     if len(odd) > max(_ODD, len(vectors) // 100) or not vectors:
         raise_together(
             odd, f"{path}: {len(odd)} rows of the captions' words are not vectors; download it again:"

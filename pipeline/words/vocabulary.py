@@ -11,9 +11,9 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from pipeline.common.errors import InputError, disk_message, raise_together
-from pipeline.common.files import name_in_errors, require_file
-from pipeline.common.hdf5 import create_hdf5, dataset_mistake, hdf5_reason
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import reading, require_file
+from pipeline.common.hdf5 import create_hdf5, dataset_mistake
 
 PADDING = ""  # the word of index 0
 
@@ -88,22 +88,15 @@ def read_vocabulary(path: Path) -> Vocabulary:
     """Read a vocabulary; raises `InputError` for a truncated file or one with other content."""
     require_file(path, "the vocabulary", "Run `python -m pipeline build-vocabulary`.")
     mend = "Delete the file and run `python -m pipeline build-vocabulary` again."
-    try:
-        with name_in_errors(path), h5py.File(path, "r") as file:
-            datasets = {"words", "vectors", *({"english"} & file.keys())}
-            if mistakes := list(filter(None, (dataset_mistake(file, name) for name in sorted(datasets)))):
-                raise InputError(f"{path}: {'. '.join(mistakes)}.")
-            words = list(file["words"].asstr()[:])
-            vectors = file["vectors"][:]
-            english = file["english"][:] if "english" in file else None
-            language, unit = str(file.attrs["language"]), str(file.attrs["unit"])
-    except (OSError, KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
-        if disk_message(error):
-            raise
-        raise InputError(
-            f"{path}: not an HDF5 file with `words`, `vectors`, `language` and `unit`: {hdf5_reason(error)}. "
-            f"{mend}"
-        ) from None
+    what = "an HDF5 file with `words`, `vectors`, `language` and `unit`"
+    with reading(path, what, mend), h5py.File(path, "r") as file:
+        datasets = {"words", "vectors", *({"english"} & file.keys())}
+        if mistakes := list(filter(None, (dataset_mistake(file, name) for name in sorted(datasets)))):
+            raise InputError(f"{path}: {'. '.join(mistakes)}.")
+        words = list(file["words"].asstr()[:])
+        vectors = file["vectors"][:]
+        english = file["english"][:] if "english" in file else None
+        language, unit = str(file.attrs["language"]), str(file.attrs["unit"])
     raise_together(_mistakes(words, vectors), f"{path}: not a valid vocabulary. {mend}")
     return Vocabulary(language, words, vectors, unit, english)
 

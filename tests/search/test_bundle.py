@@ -13,7 +13,7 @@ import torch
 from run_stages import train
 
 from pipeline.common.errors import InputError
-from pipeline.common.folders import atomic_folder
+from pipeline.common.files import atomic_folder
 from pipeline.datasets.table import caption_table, write_captions
 from pipeline.evaluation.evaluate import evaluate
 from pipeline.evaluation.settings import EvaluateSettings

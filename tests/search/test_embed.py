@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from pipeline.common.errors import InputError
-from pipeline.common.inputs import watch_inputs
 from search.embed import _read_sentences
 
 
@@ -16,14 +15,6 @@ def test_a_sentence_ends_at_any_line_end_and_at_no_other_separator(tmp_path: Pat
     for last in ("", end, end * 3):
         path.write_bytes(("\ufeff" + f"{end}{end}".join(sentences) + last).encode())
         assert _read_sentences(path) == [*sentences[:3], "\u72ac"]
-
-
-def test_sentences_that_change_while_they_are_embedded_are_noticed(tmp_path: Path) -> None:
-    path = tmp_path / "sentences.txt"
-    path.write_text("a dog\n")
-    with pytest.raises(InputError, match=r"sentences\.txt: changed while it was read"), watch_inputs():
-        assert _read_sentences(path) == ["a dog"]
-        path.write_text("another dog\n")
 
 
 def test_a_file_without_sentences_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import BertModel, DataCollatorForLanguageModeling, get_linear_schedule_with_warmup
 
-from pipeline.common.array_files import load_arrays, save_arrays
+from pipeline.common.array_files import load_arrays
 from pipeline.common.errors import InputError
 from pipeline.common.pretrained import vectors_digest
 from pipeline.datasets.table import caption_table, write_sentences
@@ -240,29 +240,6 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("sealed", [True, False])
-def test_saved_arrays_with_a_flipped_bit_are_never_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sealed: bool
-) -> None:
-    """At 200 places; with a digest in an attribute of the file, and with only the archive's checksums."""
-    if not sealed:
-        monkeypatch.setattr("pipeline.common.files.write_digest", lambda path, named=None: None)
-    vectors = np.random.default_rng(0).normal(size=(5, 8)).astype(np.float32)
-    path = tmp_path / "0.npz"
-    save_arrays(path, vectors=vectors)
-    whole = bytearray(path.read_bytes())
-    damaged = 0
-    for bit in np.random.default_rng(1).integers(0, 8 * len(whole), 200):
-        changed = whole.copy()
-        changed[bit // 8] ^= 1 << bit % 8
-        with open(path, "r+b") as file:  # the same file, so that it keeps its digest
-            file.write(changed)
-        found = load_arrays(path, "vectors")
-        assert found is None or np.array_equal(found[0], vectors)
-        damaged += found is None
-    assert damaged == 200 if sealed else damaged > 100
-
-
 def test_a_failing_disk_or_a_folder_is_an_error_not_damage(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="Input/output error"):
         load_arrays(Path("/proc/self/mem"), "vectors")
@@ -271,9 +248,7 @@ def test_a_failing_disk_or_a_folder_is_an_error_not_damage(tmp_path: Path) -> No
 
 
 def test_a_missing_model_and_a_missing_layer_are_errors(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"bert.model: '.*nowhere' is neither a folder with a BERT nor a name"
-    ):
+    with pytest.raises(InputError, match=r"nowhere: not a folder with a BERT .*bert\.model"):
         load_bert(str(tmp_path / "nowhere"), -2)
     with pytest.raises(InputError, match=r"bert.layer: found -4; the 3 layers of .* are -1 to -3"):
         load_bert(str(folder / "model"), -4)

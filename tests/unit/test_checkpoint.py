@@ -94,5 +94,5 @@ def test_weights_that_do_not_fit_their_settings_are_one_message(tmp_path: Path) 
         settings = ModelSettings(languages=["en"], model=block_of(Model, {"universal_dim": 2, **model}))
         path = tmp_path / f"{name}.pt"
         save_model(path, made, ModelRecord(saved_settings(settings), {}, 1, {}, {}, {}, 1, [1]))
-        with pytest.raises(InputError, match="weights do not fit the settings in the file"):
+        with pytest.raises(InputError, match="not a model of this project"):
             load_model(path)

@@ -647,7 +647,7 @@ def test_a_full_disk_keeps_what_was_received(web: Web) -> None:
     limited = f"ulimit -f 500; exec {command}"  # blocks of 1 KiB
     result = subprocess.run(["bash", "-c", limited], capture_output=True, text=True)
     assert result.returncode == 1
-    assert re.search(r"error: .*file.txt: larger than its disk or a limit allows", result.stderr)
+    assert re.search(r"error: .*file.txt: File too large", result.stderr)
     kept = web.part.stat().st_size
     assert 0 < kept <= 512_000
     web.asked.clear()

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import write_digest
 from pipeline.images.imported import import_store
 from pipeline.images.settings import (
     ExtractionSettings,
@@ -62,7 +61,6 @@ def test_missing_images_are_counted_and_named(store: Path) -> None:
 def test_a_truncated_store_is_refused(store: Path, share: float) -> None:
     content = store.read_bytes()
     store.write_bytes(content[: int(len(content) * share)])
-    write_digest(store)
     with pytest.raises(InputError, match=r"features\.h5: not a whole HDF5 file"):
         read_features(store, ["a"], {})
 
@@ -89,7 +87,6 @@ def test_values_that_are_not_finite_are_refused(tmp_path: Path, value: float) ->
 def test_imported_features_are_read_back_with_their_origin(store: Path, tmp_path: Path) -> None:
     with h5py.File(store, "r+") as file:
         file.attrs["backbone"] = "resnet50 (Keras)"
-    write_digest(store)
     output = tmp_path / "imported.h5"
     import_store(store, ["ü", "a"], ImportSettings(backbone="resnet50", dimension=4), output)
     assert np.array_equal(
@@ -106,7 +103,6 @@ def test_features_without_a_backbone_are_accepted_with_a_warning(
 ) -> None:
     with h5py.File(store, "r+") as file:
         del file.attrs["backbone"]
-    write_digest(store)
     output = tmp_path / "imported.h5"
     import_store(store, ["a"], ImportSettings(backbone="vgg19", dimension=4), output)
     assert "no attribute `backbone`" in caplog.text and "file.attrs['backbone'] = 'vgg19'" in caplog.text
@@ -125,7 +121,6 @@ def test_half_precision_is_widened(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "f.h5", "r+") as file:
         del file["features"]
         file["features"] = half = FEATURES[:1].astype(np.float16)
-    write_digest(tmp_path / "f.h5")
     import_store(tmp_path / "f.h5", ["a"], ImportSettings(), tmp_path / "g.h5")
     found = read_features(tmp_path / "g.h5", ["a"], {"backbone": "x"})
     assert found.dtype == np.float32
@@ -150,11 +145,9 @@ def test_a_store_names_the_images_that_failed(store: Path) -> None:
     assert failed_images(store) == set()  # imported ones have no mask
     with h5py.File(store, "r+") as file:
         file["done"] = np.array([DONE, FAILED, DONE], np.uint8)
-    write_digest(store)
     assert failed_images(store) == {"b"}
     with h5py.File(store, "r+") as file:
         file["done"][0] = PENDING
-    write_digest(store)
     with pytest.raises(InputError, match="unfinished, 1 images are still to come"):
         failed_images(store)
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.__main__ import main
 from pipeline.common.gpus import VISIBLE, take_gpu, visible_devices
 
 # Takes a slot, prints which and when, holds it until its input ends or for some seconds, prints when it ends.
@@ -127,27 +126,3 @@ def test_if_nothing_is_set_the_driver_is_asked(
     monkeypatch.delenv(VISIBLE, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     assert visible_devices() == found
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_a_full_gpu_gives_one_line_that_says_what_to_lower(
-    known: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """PyTorch's own error, raised by hand, because the test needs no GPU."""
-    import torch
-
-    from pipeline.images import find
-
-    def full(**arguments: object) -> None:
-        raise (
-            torch.OutOfMemoryError("CUDA out of memory.") if known else RuntimeError("a mistake of the code")
-        )
-
-    monkeypatch.setattr(find, "find_images", full)
-    monkeypatch.setattr(sys, "argv", ["", "find-images", "--images", "x", "--split", "x", "--output", "x"])
-    if known:
-        assert main() == 1
-        assert "lower images.batch_size" in capsys.readouterr().err
-    else:
-        with pytest.raises(RuntimeError, match="a mistake"):
-            main()

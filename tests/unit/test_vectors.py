@@ -193,7 +193,7 @@ def test_a_word_whose_row_is_zeros_has_no_vector(tmp_path: Path) -> None:
 def test_a_truncated_file_is_an_error(tmp_path: Path) -> None:
     path = _file(tmp_path / "x.vec.gz", ROWS)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(InputError, match=r"x.vec.gz: cannot be read to its end"):
+    with pytest.raises(InputError, match=r"x\.vec\.gz: .*ended before"):
         read_vectors(path, WORDS, WordSettings(dimension=2))
     with pytest.raises(InputError, match=r"y.vec: the file of vectors is not there"):
         read_vectors(tmp_path / "y.vec", WORDS, WordSettings(dimension=2))
@@ -207,9 +207,7 @@ def test_a_file_that_unpacks_to_more_than_vectors_is_refused(
     path = tmp_path / "x.vec.gz"
     path.write_bytes(gzip.compress(content))
     tracemalloc.start()
-    with pytest.raises(
-        InputError, match=r"x\.vec\.gz: cannot be read to its end: .* (times its size|charac)"
-    ):
+    with pytest.raises(InputError, match=r"x\.vec\.gz: .* (times its size|charac)"):
         read_vectors(path, WORDS, WordSettings(dimension=2))
     assert tracemalloc.get_traced_memory()[1] < 1 << 20
     tracemalloc.stop()

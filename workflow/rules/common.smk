@@ -20,7 +20,7 @@ os.environ.update(
 from pipeline import digest as code
 from pipeline import settings as configuration
 from pipeline.common.block import Block
-from pipeline.common.errors import InputError
+from pipeline.common.errors import error_message
 from pipeline.plan import (
     captions,
     earlier,
@@ -59,12 +59,18 @@ IN_BUCKET = bool(workflow.storage_settings.default_storage_provider)
 CHECKED = workflow.is_main_process and not IN_BUCKET
 
 
-def refuse(message):
-    """End Snakemake with a message about the configuration.
+@contextlib.contextmanager
+def refusing():
+    """End Snakemake with a message about an error that a user can fix.
 
     A WorkflowError would be lost if an older result exists: Snakemake would use that one without a word.
     """
-    sys.exit(f"error: {message}")
+    try:
+        yield
+    except Exception as error:
+        if not (message := error_message(error)):
+            raise
+        sys.exit(f"error: {message}")
 
 
 def command_targets():
@@ -75,7 +81,7 @@ def command_targets():
         return snakemake.cli.parse_args(sys.argv[1:])[1].targets
 
 
-try:
+with refusing():
     configuration.check_files(workflow.configfiles)
     SETTINGS = configuration.load(config, CONFIG)
     PLAN = Plan(
@@ -92,8 +98,6 @@ try:
         for warning in captions.coverage_warnings(PLAN):
             print(f"warning: {warning}", file=sys.stderr)
         captions.check_coverage(PLAN)
-except InputError as error:
-    refuse(error)
 
 
 def for_job(function, attribute=None, **chosen):
@@ -111,12 +115,10 @@ def for_job(function, attribute=None, **chosen):
             parameter.name: of_type(parameter.annotation, wildcards[parameter.name])
             for parameter in parameters
         }
-        try:
+        with refusing():
             found = function(subject, **values, **chosen)
             found = getattr(found, attribute) if attribute else found
             return found.as_json() if isinstance(found, Block) else found
-        except InputError as error:
-            refuse(error)
 
     return of_wildcards
 
