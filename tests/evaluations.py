@@ -12,10 +12,11 @@ from pipeline import settings as configuration
 from pipeline.common.files import sha256
 from pipeline.evaluation.evaluate import RANK_COLUMNS
 from pipeline.tables.cells import cells
+from pipeline.tables.result_files import paper_numbers
 from pipeline.tables.statistics import METRICS
 
 ROOT = Path(__file__).parents[1]
-PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
+PAPERS = ROOT / "config" / "papers"
 
 Key = tuple[str, str, str, int]  # data set, experiment, queries, seed
 Recalls = float | Mapping[str, float]  # recalls of a language in percent: one value for all, or by metric
@@ -88,6 +89,17 @@ def _percent(recalls: Recalls, way: str, k: int) -> float:
     return recalls.get(f"{way}_R@{k}", recalls.get(f"{way}_R@10", 0.0))
 
 
+def printed(*tables: str) -> list[dict[str, str]]:
+    """The printed recalls of some tables: table, row, method, dataset, language, metric, value."""
+    recalls = []
+    for table in tables:
+        numbers = paper_numbers([PAPERS / f"{table}.csv"])
+        for (row, method, column), value in numbers.items():
+            place = dict(zip(("dataset", "language", "metric"), column.split(), strict=True))
+            recalls.append({"table": table, "row": row, "method": method, **place, "value": value})
+    return recalls
+
+
 def of_models(models: Mapping[str, Mapping[str, float]]) -> dict[Key, Mapping[str, float]]:
     """The recalls of experiments on Multi30K, of seed 0."""
     return {("multi30k", name, "original", 0): recalls for name, recalls in models.items()}
@@ -99,18 +111,17 @@ def write_printed_evaluations(folder: Path, tables: Sequence[str], metrics: Sequ
     metrics: printed metrics to use; with mR only, all recalls equal it.
     """
     paper = configuration.load({"scale": "paper"}, ROOT / "config")
-    transcribed = pd.read_csv(PAPERS, dtype=str, keep_default_na=False)
-    printed: dict[tuple[str, ...], dict[str, float]] = {}
-    for row in transcribed[transcribed["metric"].isin(metrics)].to_dict("records"):
-        place = tuple(row[key] for key in ("paper", "table", "row", "dataset", "language"))
-        printed.setdefault(place, {})[row["metric"]] = float(row["value"])
+    recalls_of: dict[tuple[str, ...], dict[str, float]] = {}
+    for number in printed(*tables):
+        if number["metric"] in metrics:
+            place = tuple(number[key] for key in ("table", "row", "dataset", "language"))
+            recalls_of.setdefault(place, {})[number["metric"]] = float(number["value"])
     test: dict[Key, dict[str, Recalls]] = {}
     for name in tables:
-        of, number = paper.tables[name].paper, name.rpartition("table")[2]
         for cell in cells(configuration.table_settings(paper, name)):
-            place = (str(of), number, str(cell.row.row), cell.dataset, cell.language)
-            if place in printed and "as published code" not in str(cell.row.section):
-                recalls = printed[place]
+            place = (name, str(cell.row.row), cell.dataset, cell.language)
+            if place in recalls_of and "as published code" not in str(cell.row.section):
+                recalls = recalls_of[place]
                 of_model = test.setdefault((cell.dataset, cell.experiment, cell.queries, 0), {})
                 of_model.setdefault(cell.language, recalls["mR"] if set(recalls) == {"mR"} else recalls)
     return write_evaluations(folder, test, images=1000, sentences=1)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pipeline.demo.source import SOURCE as DEMO
 
 SOURCES_TABLE = "workflow/sources.csv"
-PAPERS = "pipeline/tables/papers.csv"
 
 # Published files, and photographs that are unpacked from archives.
 SOURCES = "work/sources"

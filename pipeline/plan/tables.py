@@ -44,6 +44,15 @@ def table_evaluations(plan: Plan, table: str) -> dict[str, list[str]]:
     return evaluation_files(evaluations)
 
 
+def printed_numbers(plan: Plan, table: str) -> list[str]:
+    """The file of the paper's numbers of a table; empty if the paper prints none."""
+    of = configuration.table_settings(plan.settings, table).table
+    if of.paper is None or of.table is None:
+        return []
+    folder = "" if of.paper == "mule" else f"{of.paper}/"
+    return [f"config/papers/{folder}table{of.table}.csv"]
+
+
 def every_table(plan: Plan) -> list[str]:
     """All tables that this configuration has data for."""
     names = configuration.makeable_tables(plan.settings)

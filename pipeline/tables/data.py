@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.common.errors import InputError, raise_together
+from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write
 from pipeline.datasets.select import original_captions
 from pipeline.datasets.settings import CountSettings
 from pipeline.datasets.table import read_captions
 from pipeline.tables.counted import Row, write_tables
-from pipeline.tables.result_files import paper_rows
+from pipeline.tables.result_files import paper_table
 
 METRICS = ("images", "descriptions")
-PAPER, TABLE = "mule", "1"
 OWN_COLUMNS = ["image", "split", "language"]
 CROSSED_COLUMNS = ["dataset", "split", "captioned_in", "language", "images", "descriptions"]
 
@@ -36,33 +35,26 @@ def count_captions(
         settings: JSON: `scale` and, in `datasets`, for each data set of the paper `dataset`, the data set of
             this scale that stands for it, and `caption_origins`, by language the origin if not `human`.
         captions: for each data set of the paper its caption tables.
-        papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
+        papers: the paper's own numbers, config/papers/table1.csv.
         table: CSV to write, as the paper prints it.
         comparison: CSV to write, one number per line.
         counts: CSV to write: for each data set of the paper and each split, how many images are captioned
             in exactly a set of languages (`captioned_in`), and how many descriptions they have in each.
 
     Raises:
-        InputError: lists data sets without a caption table or the other way round, tables that are not
-            there or wrong, and languages without captions of their own.
+        InputError: a caption table is not there or wrong, or a language has no captions of its own.
     """
-    raise_together(
-        _unmatched_names(settings, captions), f"{table}: caption tables and settings do not agree:"
-    )
-    mistakes: list[str] = []
     own = {
-        name: pd.concat([_own_captions(path, data.caption_origins, mistakes) for path in captions[name]])
+        name: pd.concat([_own_captions(path, data.caption_origins) for path in captions[name]])
         for name, data in settings.datasets.items()
     }
-    raise_together(mistakes, f"{table}: the captions cannot be counted:")
     counts_of = {
         (name, str(language)): _counts(of_language[of_language["split"] == "train"])
         for name, of_dataset in own.items()
         for language, of_language in of_dataset.groupby("language")
     }
-    paper = paper_rows(papers, PAPER, TABLE)
-    order = dict.fromkeys((row["dataset"], row["language"]) for row in paper)
-    keys = [*(key for key in order if key in counts_of), *(key for key in counts_of if key not in order)]
+    paper = {(row["dataset"], row["language"]): row for row in paper_table(papers).to_dict("records")}
+    keys = [*(key for key in paper if key in counts_of), *(key for key in counts_of if key not in paper)]
     rows = [
         {
             "dataset": settings.datasets[name].dataset,
@@ -72,34 +64,22 @@ def count_captions(
         }
         for name, language in keys
     ]
-    lines = [line for key in keys for line in _lines(settings, key, counts_of[key], paper)]
+    lines = [line for key in keys for line in _lines(settings, key, counts_of[key], paper.get(key, {}))]
     write_tables(pd.DataFrame(rows), table, lines, comparison)
     with atomic_write(counts) as temporary:
         every = [_counts_by_languages(of_dataset).assign(dataset=name) for name, of_dataset in own.items()]
         pd.concat(every)[CROSSED_COLUMNS].to_csv(temporary, index=False, lineterminator="\n")
 
 
-def _unmatched_names(settings: CountSettings, captions: Mapping[str, Sequence[Path]]) -> list[str]:
-    datasets = settings.datasets
-    return [
-        *(f"{name}: has no caption table" for name in datasets if name not in captions),
-        *(f"{name}: is not in the settings' datasets" for name in captions if name not in datasets),
-    ]
-
-
-def _own_captions(path: Path, caption_origins: Mapping[str, str], mistakes: list[str]) -> pd.DataFrame:
+def _own_captions(path: Path, caption_origins: Mapping[str, str]) -> pd.DataFrame:
     """Image, split and language of a caption table's own captions."""
     parts = [pd.DataFrame(columns=OWN_COLUMNS, dtype=str)]
-    try:
-        captions = read_captions(path)
-    except InputError as error:
-        mistakes.append(str(error))
-        return parts[0]
-    for language, of_language in captions.groupby("language", sort=True):
+    for language, of_language in read_captions(path).groupby("language", sort=True):
         try:
-            parts.append(original_captions(of_language, caption_origins.get(language, "human"))[OWN_COLUMNS])
+            own = original_captions(of_language, caption_origins.get(str(language), "human"))
         except InputError as error:
-            mistakes.append(f"{path}: {language}: {error} Name its origin in caption_origins.")
+            raise InputError(f"{path}: {language}: {error} Name its origin in caption_origins.") from None
+        parts.append(own[OWN_COLUMNS])
     return pd.concat(parts)
 
 
@@ -117,19 +97,17 @@ def _counts_by_languages(own: pd.DataFrame) -> pd.DataFrame:
 
 
 def _lines(
-    settings: CountSettings, key: tuple[str, str], counts: Mapping[str, int], paper: list[Row]
+    settings: CountSettings, key: tuple[str, str], counts: Mapping[str, int], paper: Mapping[str, str]
 ) -> Iterator[Row]:
-    paper_dataset, language = key
-    rows = {row["metric"]: row for row in paper if (row["dataset"], row["language"]) == key}
+    """The numbers of a data set and language next to the paper's row."""
     for metric in METRICS:
-        row = rows.get(metric, {})
         yield {
-            **{column: row.get(column, "") for column in ("section", "row", "group", "method")},
-            "table": TABLE,
+            **{column: paper.get(column, "") for column in ("row", "group", "method")},
+            "table": "1",
             "scale": settings.scale,
-            "dataset": settings.datasets[paper_dataset].dataset,
-            "language": language,
+            "dataset": settings.datasets[key[0]].dataset,
+            "language": key[1],
             "metric": metric,
             "measured": counts[metric],
-            "paper": row.get("value", ""),
+            "paper": paper.get(metric, ""),
         }

@@ -11,7 +11,7 @@ import pandas as pd
 from pipeline.models.settings import Model, ModelSettings
 from pipeline.models.sizes import WORD_VECTOR, count, count_bert
 from pipeline.tables.counted import MILLIONS, Row, parameter_lines, write_tables
-from pipeline.tables.result_files import paper_rows
+from pipeline.tables.result_files import paper_table
 from pipeline.training.settings import ParameterSettings
 
 LANGUAGES = ("en", "de", "fr", "cs")  # Multi30K's languages
@@ -23,11 +23,11 @@ def write_parameters(settings: ParameterSettings, papers: Path, table: Path, com
 
     Args:
         settings: JSON: `scale`, `model`.
-        papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
+        papers: the paper's own numbers, config/papers/parameters.csv.
         table: CSV to write: columns model, counted, parameters, millions, paper, note.
         comparison: CSV to write, one number per line.
     """
-    paper = {row["method"]: row["value"] for row in paper_rows(papers, "mule", "parameters")}
+    paper = paper_table(papers).set_index("method")["value"]
     rows = pd.DataFrame(lines_of_models(settings.model))
     rows["millions"] = (rows["parameters"] / 1e6).round(2)
     rows["paper"] = rows["model"].map(paper)

@@ -1,7 +1,7 @@
 """Result files and the papers' numbers, read with texts as they were written: `007`, `1.10`, `NA`."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -14,14 +14,23 @@ _TEXTS = (
     "needs", "verdict", "reason", "greater", "than", "captioned_in", "split",
 )  # fmt: skip
 
+_HEADS = ("row", "group", "method", "dataset", "language")  # columns of config/papers without numbers
 
-def paper_rows(path: Path, paper: str, table: str) -> list[dict[str, Any]]:
-    """A table's numbers in the paper, as printed, in the paper's order; columns as in papers.csv."""
-    require_file(path, "the papers' numbers", "Give pipeline/tables/papers.csv.")
-    every = pd.read_csv(path, dtype=str, keep_default_na=False)
-    of_table = every[(every["paper"] == paper) & (every["table"] == table)]
-    rows: list[dict[str, Any]] = of_table.to_dict("records")
-    return rows
+
+def paper_table(path: Path) -> pd.DataFrame:
+    """A table's numbers in the paper as printed, such as `145K`; empty cells are empty texts."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def paper_numbers(paths: Sequence[Path]) -> dict[tuple[str, str, str], str]:
+    """The printed numbers of some files of config/papers, by row, method and column."""
+    return {
+        (row["row"], row["method"], column): value
+        for path in paths
+        for row in paper_table(path).to_dict("records")
+        for column, value in row.items()
+        if value and column not in _HEADS
+    }
 
 
 def read_result(path: Path, what: str, hint: str, *texts: str) -> pd.DataFrame:

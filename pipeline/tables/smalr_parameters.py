@@ -9,7 +9,7 @@ import pandas as pd
 from pipeline.models.settings import ClassifierWeight, ModelSettings
 from pipeline.models.sizes import at_test_time, count, count_combiner
 from pipeline.tables.counted import MILLIONS, Row, parameter_lines, write_tables
-from pipeline.tables.result_files import paper_rows
+from pipeline.tables.result_files import paper_table
 from pipeline.training.settings import SmalrParameterSettings
 from pipeline.words.vocabulary import read_vocabulary
 
@@ -33,14 +33,14 @@ def count_smalr_parameters(
             `consistency` and `hybrid`, the settings of the trainings of smalr-la, smalr-hem and smalr.
         words: one vocabulary per language.
         characters: output of `encode-characters` for each language.
-        papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
+        papers: the paper's own numbers, config/papers/smalr/parameters.csv.
         table: CSV to write: columns model, counted, metric, value, paper, vocabulary, note.
         comparison: CSV to write, one number per line.
     """
     sizes = {part.language: len(part.words) - 1 for part in map(read_vocabulary, words)}
     codes = np.concatenate([read_vocabulary(path).vectors.ravel() for path in characters])
     letters = int(np.count_nonzero(np.unique(codes)))
-    paper = {row["method"]: row["value"] for row in paper_rows(papers, "smalr", "parameters")}
+    paper = paper_table(papers).set_index("method")["value"]
     rows = pd.DataFrame(comparison_lines(settings, sizes, letters))
     if len(sizes) != 10:  # the paper has no numbers for it
         for column in ("model", "counted"):

@@ -18,7 +18,7 @@ from pipeline.tables.averages import as_in_paper, columns_of_rows
 from pipeline.tables.cells import Cell
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.evaluations import Key as EvaluationKey
-from pipeline.tables.result_files import paper_rows
+from pipeline.tables.result_files import paper_numbers
 from pipeline.tables.settings import Row as TableRow
 from pipeline.tables.settings import Table, TableSettings
 from pipeline.tables.statistics import METRICS, intervals
@@ -29,27 +29,29 @@ log = logging.getLogger("pipeline")
 ROW_COLUMNS = ["section", "row", "group", "method", "training_data", "single_model"]
 COMPARISON_COLUMNS = [
     "table", *ROW_COLUMNS, "scale", "dataset", "language", "metric", "measured", "low", "high", "std",
-    "seeds", "images", "sentences", "chance", "place", "paper", "paper_place", "difference", "experiment",
+    "seeds", "images", "sentences", "chance", "paper", "difference", "experiment",
 ]  # fmt: skip
 
 DECIMALS = 6  # decimals of a number in the file
 
 Row = dict[str, Any]
-Key = tuple[str, ...]
 Place = tuple[EvaluationKey, str]  # an evaluation and one of its languages
 
 
 def tabulate(
-    settings: TableSettings, evaluations: Sequence[Path], papers: Path, table: Path, comparison: Path
+    settings: TableSettings,
+    evaluations: Sequence[Path],
+    table: Path,
+    comparison: Path,
+    papers: Sequence[Path] = (),
 ) -> None:
     """Write a table as the paper prints it, and its numbers next to the paper's (one per line).
 
     For each number, the comparison has its 95% interval (`statistics.intervals`), the numbers of candidate
-    images and sentences and the chance level, its place in its column from the highest, the paper's place
-    among the same rows, and on the paper's own data the difference: on others, only the order can be
-    compared. If the paper has numbers for a column, both places are among the rows with such a number. A
-    mean over other languages than the paper's has no paper's number (`averaged` names its languages). If a
-    row uses translations, both files name their provider (`translation_columns`).
+    images and sentences and the chance level, and on the paper's own data the difference: on others, only
+    the order can be compared. The paper's number is that of the row with the same number and method. A mean
+    over other languages than the paper's has no paper's number (`averaged` names its languages). If a row
+    uses translations, both files name their provider (`translation_columns`).
 
     Args:
         settings: JSON: `scale`, `seeds` and `table`, as in config/tables. `papers_data`: data sets that are
@@ -57,9 +59,9 @@ def tabulate(
             for it. `left_out`: rows that are not made, and why. `human`: for `averages`, the languages of
             each data set with human captions.
         evaluations: JSON files that the table's rows need, all with the ranks next to them.
-        papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
         table: CSV to write, as the paper prints it.
         comparison: CSV to write, one number per line.
+        papers: the paper's own numbers, as in config/papers/table2.csv; empty if it prints none.
 
     Raises:
         InputError: evaluations are missing, or evaluations of one column are not among the same candidates.
@@ -67,10 +69,10 @@ def tabulate(
     for row in settings.left_out:
         log.warning("%s: omitted: %s", table, row)
     reader = Evaluations(evaluations, settings.seeds)
-    lines = list(_lines(settings, reader, _paper_values(papers, settings.table)))
+    lines = list(_lines(settings, reader, paper_numbers(papers)))
     missing = {line["missing"] for line in lines if line["missing"]}
     raise_together(sorted(missing), f"{table}: evaluations are missing:")
-    numbers = _with_places(pd.DataFrame(lines), settings.papers_data)
+    numbers = _with_differences(pd.DataFrame(lines), settings.papers_data)
     of_translations = pd.DataFrame(translation_columns(lines))
     if (of_translations["translations"] != "").any():
         numbers = numbers.join(of_translations)
@@ -82,7 +84,9 @@ def tabulate(
         _printed_table(numbers, settings).to_csv(temporary, index=False)
 
 
-def _lines(settings: TableSettings, evaluations: Evaluations, paper: Mapping[Key, str]) -> Iterator[Row]:
+def _lines(
+    settings: TableSettings, evaluations: Evaluations, paper: Mapping[tuple[str, str, str], str]
+) -> Iterator[Row]:
     """A line for each evaluated language and metric; `missing` names evaluations that it needs but lacks."""
     for language, column in columns_of_rows(settings):
         cell, keys = column[0], [((c.dataset, c.experiment, c.queries), c.language) for c in column]
@@ -109,7 +113,9 @@ def _lines(settings: TableSettings, evaluations: Evaluations, paper: Mapping[Key
                 "sentences": among.get("sentences"),
                 "chance": among.get("chance", {}).get(metric),
                 "averaged": " ".join(c.language for c in column) if len(column) > 1 else "",
-                "paper": paper.get((*_known_by_row(cell.row), cell.paper_dataset, language, metric))
+                "paper": paper.get(
+                    (str(cell.row.row), cell.row.method, f"{cell.paper_dataset} {language} {metric}")
+                )
                 if as_in_paper(language, column)
                 else None,
                 "experiment": _experiment(column),
@@ -136,27 +142,10 @@ def _experiment(column: Sequence[Cell]) -> str:
     return column[0].row.experiment if len(names) > 1 else names.pop()
 
 
-def _with_places(numbers: pd.DataFrame, papers_data: Sequence[str]) -> pd.DataFrame:
-    """Add places within a column, the highest first, and on the paper's data the difference to its number.
-
-    Numbers that are printed alike share a place: means of different recalls may differ in their last bits.
-    """
-    column = [numbers[key] for key in ("dataset", "language", "metric")]
-    paper = pd.to_numeric(numbers["paper"])
-    has_place = paper.notna() | ~paper.notna().groupby(column).transform("any")
-    places = [
-        values.round(DECIMALS)
-        .where(has_place)
-        .groupby(column)
-        .rank(ascending=False, method="min")
-        .astype("Int64")
-        for values in (numbers["measured"], paper)
-    ]
-    return numbers.assign(
-        place=places[0],
-        paper_place=places[1],
-        difference=(numbers["measured"] - paper).where(numbers["dataset"].isin(papers_data)),
-    )
+def _with_differences(numbers: pd.DataFrame, papers_data: Sequence[str]) -> pd.DataFrame:
+    """Add, on the paper's own data, the difference to the paper's number."""
+    difference = numbers["measured"] - pd.to_numeric(numbers["paper"])
+    return numbers.assign(difference=difference.where(numbers["dataset"].isin(papers_data)))
 
 
 def _printed_table(numbers: pd.DataFrame, settings: TableSettings) -> pd.DataFrame:
@@ -191,34 +180,7 @@ def _column(settings: TableSettings, dataset: str, language: str, metric: str, a
     return f"{dataset} {language}" + (f" ({origin})" if origin else "") + ("" if alone else f" {metric}")
 
 
-def _paper_values(path: Path, table: Table) -> dict[Key, str]:
-    """The paper's values of a table by row, data set, language and metric; a user's own table has none.
-
-    A row is the paper's if number, group and method agree: a user's row may have the number of another.
-    """
-    if table.paper is None:
-        return {}
-    of_table = paper_rows(path, table.paper, str(table.table))
-    rows = {row["row"]: _known_by(row) for row in of_table}
-    for row in table.rows:
-        number, group, method = _known_by_row(row)
-        if rows.get(number, (number, group, method)) != (number, group, method):
-            theirs, ours = (" ".join(filter(None, names)) for names in (rows[number][1:], (group, method)))
-            log.warning("row %s: %r is %r in the paper, whose numbers are left out", number, ours, theirs)
-    keys = ["dataset", "language", "metric"]
-    return {(*_known_by(row), *(row[key] for key in keys)): row["value"] for row in of_table}
-
-
 def _text(row: TableRow, key: str) -> object:
     """A key of a row, empty if it has none."""
     value = getattr(row, key)
     return "" if value is None else value
-
-
-def _known_by_row(row: TableRow) -> tuple[str, str, str]:
-    """Number, group and method of a row of the configuration."""
-    return str(row.row), row.group or "", row.method
-
-
-def _known_by(row: Mapping[str, str]) -> tuple[str, str, str]:
-    return str(row["row"]), row.get("group", ""), row["method"]

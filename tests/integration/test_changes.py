@@ -216,8 +216,8 @@ DATA = [
     Edit("nothing", lambda project: None, set()),
     Edit("the same table, touched but unchanged", touch("mine/captions.csv"), set(), often=True),
     Edit(
-        "`pipeline/tables/papers.csv`",
-        replace("pipeline/tables/papers.csv", "mule,", "Mule,"),
+        "`config/papers/table4.csv`",
+        replace("config/papers/table4.csv", "PARALLEL-EmbN", "Parallel"),
         {"tabulate", "publish"},
     ),
     Edit(

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def tables(tmp_path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     settings = configuration.parameter_settings(ROOT / "config")
-    papers = ROOT / "pipeline" / "tables" / "papers.csv"
+    papers = ROOT / "config" / "papers" / "parameters.csv"
     write_parameters(settings, papers, tmp_path / "table.csv", tmp_path / "comparison.csv")
     return pd.read_csv(tmp_path / "table.csv"), pd.read_csv(tmp_path / "comparison.csv")
 

@@ -27,7 +27,7 @@ from pipeline.tables.claims import judge_claims
 from pipeline.tables.tabulate import tabulate
 
 ROOT = Path(__file__).parents[2]
-PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
+PAPERS = ROOT / "config" / "papers" / "table2.csv"
 
 PARALLEL = {"section": "(a)", "row": 2, "group": "FastText (Baseline)", "method": "PARALLEL-EmbN"}
 FULL = {"section": "(d)", "row": 11, "group": "MULE (Ours)", "method": "Full <b>"}
@@ -62,9 +62,9 @@ def report(
     paths = write_evaluations(folder, test, images=100, trained_on=trained_on)
     papers = folder / "papers.csv"  # as if the paper had a name that HTML has to escape
     papers.write_text(PAPERS.read_text().replace("EmbN+NC+LC+LP (Full)", str(FULL["method"])))
-    tabulate(
-        configuration.table_settings(loaded, "mine"), paths, papers, folder / "mine.csv", folder / "c.csv"
-    )
+    of_mine = configuration.table_settings(loaded, "mine")
+    numbers = [papers] if of_mine.table.table else []
+    tabulate(of_mine, paths, folder / "mine.csv", folder / "c.csv", numbers)
     claims = folder / "claims.csv", folder / "claim-comparisons.csv"
     of_claims = configuration.claim_settings(loaded)
     judge_claims(of_claims, [ROOT / f"config/claims/{one}.yaml" for one in claims_of], *claims, paths)

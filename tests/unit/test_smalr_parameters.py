@@ -39,7 +39,7 @@ def comparison(settings: SmalrParameterSettings, languages: list[str], tmp_path:
         write_vocabulary(vocabulary(code, names, dict.fromkeys(names, np.ones(2))), {}, words[-1])
         spelled.append(tmp_path / f"{code}-spelled.h5")
         write_vocabulary(vocabulary(code, names, spellings(names, set("".join(names)), 26)), {}, spelled[-1])
-    papers = ROOT / "pipeline" / "tables" / "papers.csv"
+    papers = ROOT / "config" / "papers" / "smalr" / "parameters.csv"
     output = tmp_path / "table.csv", tmp_path / "lines.csv"
     count_smalr_parameters(settings, words, spelled, papers, *output)
     return pd.read_csv(tmp_path / "table.csv").set_index("model")

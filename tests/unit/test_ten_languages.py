@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from evaluations import printed
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
@@ -18,7 +19,6 @@ from pipeline.translation.dictionary import DictionaryTranslator, read_dictionar
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "config"
-PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
 DICTIONARIES = ROOT / "pipeline" / "demo" / "data" / "dictionaries"
 
 TEN = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]  # as Tables 1 and 2 print them
@@ -114,14 +114,9 @@ def test_all_mistakes_about_translated_languages_are_reported_together() -> None
 @pytest.mark.parametrize("table", OWN)
 def test_a_row_has_the_papers_number_and_no_cell_that_the_paper_lacks(table: str) -> None:
     """Every cell is in the paper's row, and rows with all ten languages have HA and A."""
-    printed = pd.read_csv(PAPERS, dtype=str, keep_default_na=False)
-    printed = printed[(printed["paper"] == "smalr") & (printed["table"] == table[-1])]
-    known = {(r.row, r.method, r.group, r.section, r.language) for r in printed.itertuples(index=False)}
+    known = {(n["row"], n["method"], n["language"]) for n in printed(table)}
     settings = configuration.table_settings(load("paper"), table)
-    places = [
-        (str(c[0].row.row), c[0].row.method, c[0].row.group, c[0].row.section, name)
-        for name, c in columns_of_rows(settings)
-    ]
+    places = [(str(c[0].row.row), c[0].row.method, name) for name, c in columns_of_rows(settings)]
     assert len(places) == len(set(places)) and set(places) <= known
     mine = {row for row, *_ in places}
     assert {place for place in known if place[0] in mine} == set(places)
@@ -140,14 +135,14 @@ def test_averages_are_over_the_languages_that_the_paper_names() -> None:
 
 def test_the_papers_averages_are_the_means_of_its_numbers() -> None:
     """S34: HA and A are means of the printed languages; L-LIWE's HA on Multi30K is printed 0.1 too high."""
-    printed = pd.read_csv(PAPERS, dtype=str, keep_default_na=False)
-    printed = printed[(printed["paper"] == "smalr") & (printed["table"] != "parameters")]
-    for (table, row, dataset), part in printed.groupby(["table", "row", "dataset"]):
-        values = dict(zip(part["language"], part["value"].astype(float), strict=True))
+    values: dict[tuple[str, ...], dict[str, float]] = {}
+    for n in printed("smalr/table1", "smalr/table2"):
+        values.setdefault((n["dataset"], n["row"]), {})[n["language"]] = float(n["value"])
+    for (dataset, row), of_row in values.items():
         for name, languages in (("HA", HUMAN[dataset]), ("A", TEN)):
-            if name in values:
-                mean = sum(values[code] for code in languages) / len(languages)
-                assert abs(values[name] - mean) < 0.1001, (table, row, name)
+            if name in of_row:
+                mean = sum(of_row[code] for code in languages) / len(languages)
+                assert abs(of_row[name] - mean) < 0.1001, (dataset, row, name)
 
 
 def test_tables_of_mule_have_no_averages() -> None:

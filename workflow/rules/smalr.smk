@@ -43,7 +43,7 @@ rule count_smalr_parameters:
     input:
         words=for_job(scaling.counted_words),
         spelled=for_job(scaling.counted_characters),
-        papers=paths.PAPERS,
+        papers="config/papers/smalr/parameters.csv",
     output:
         table=RESULTS.in_work("smalr/parameters.csv"),
         comparison=RESULTS.in_work("comparison/smalr/parameters.csv"),

@@ -3,7 +3,7 @@
 rule tabulate:
     input:
         unpack(for_job(tables.table_evaluations)),
-        papers=paths.PAPERS,
+        papers=for_job(tables.printed_numbers),
     output:
         table=report(
             RESULTS.in_work("{table}.csv"),
@@ -27,7 +27,7 @@ rule tabulate:
         "Tabulating {wildcards.table}"
     shell:
         "python -m pipeline tabulate --code {params.code} --settings {params.settings:q} --evaluations {input.evaluations:q} "
-        "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
+        "--table {output.table:q} --comparison {output.comparison:q} --papers {input.papers:q} > {log:q} 2>&1"
 
 
 # A finished table goes into results/{scale}, which no other scale writes to (`place` is the scale). From there it goes into
@@ -96,7 +96,7 @@ rule compare:
 rule count_captions:
     input:
         captions=tables.counted_captions(PLAN),
-        papers=paths.PAPERS,
+        papers="config/papers/table1.csv",
     output:
         table=RESULTS.in_work("table1.csv"),
         comparison=RESULTS.in_work("comparison/table1.csv"),
@@ -120,7 +120,7 @@ rule measure_vocabulary_overlap:
     input:
         translation=for_job(tables.overlapping_text, part="translation"),
         comparable=for_job(tables.overlapping_text, part="comparable"),
-        papers=paths.PAPERS,
+        papers="config/papers/lessons/table1.csv",
     output:
         table=RESULTS.in_work("lessons/table1.csv"),
         comparison=RESULTS.in_work("comparison/lessons/table1.csv"),
@@ -136,13 +136,13 @@ rule measure_vocabulary_overlap:
         "Writing {output.table}"
     shell:
         "python -m pipeline measure-vocabulary-overlap --code {params.code} --translation {params.translation:q} "
-        "--comparable {params.comparable:q} --minimum-count 4 --scale {params.scale} --papers {input.papers:q} "
+        "--comparable {params.comparable:q} --scale {params.scale} --papers {input.papers:q} "
         "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
 rule count_parameters:
     input:
-        papers=paths.PAPERS,
+        papers="config/papers/parameters.csv",
     output:
         table=RESULTS.in_work("parameters.csv"),
         comparison=RESULTS.in_work("comparison/parameters.csv"),
