@@ -23,7 +23,7 @@ from pipeline.evaluation.inputs import original_sentences, read_vocabularies
 from pipeline.evaluation.ranks import both_ranks
 from pipeline.evaluation.recall import recalls
 from pipeline.models.consistency import Combiner, ScoredQueries, fit
-from pipeline.models.saved import ModelRecord, load_model
+from pipeline.models.model import ModelRecord, load_model
 from pipeline.models.settings import Consistency
 from pipeline.plan import paths
 from pipeline.plan import training as planned

@@ -3,7 +3,7 @@
 A DataLoader draws one image after the other in Python and pads a batch's sentences to the longest of each
 language; every language has a separate call of the recurrent layer, over padding too, and masked sentences
 another; every loss term makes its own matrix of distances, and Equation 2 of SMALR is computed for each pair
-of languages. Layers come from a `WordModel`, so that losses and gradients can be compared with
+of languages. Layers come from a `RetrievalModel`, so that losses and gradients can be compared with
 `pipeline.training`, and losses from tests/reference.
 """
 
@@ -22,7 +22,8 @@ from torch.utils.data import DataLoader, Dataset
 
 from pipeline.models.branches import RecurrentBranch
 from pipeline.models.hybrid import HybridEmbedding
-from pipeline.models.word_model import WordModel
+from pipeline.models.model import RetrievalModel
+from pipeline.models.universal import TableEmbedding
 from pipeline.words.corpus import Corpus
 
 Embedded = dict[str, tuple[Tensor, Tensor]]  # u and s by language
@@ -104,11 +105,13 @@ def plain_loader(
 
 
 def plain_objective(
-    model: WordModel, batch: PaddedBatch, settings: Mapping[str, Any], done: float
+    model: RetrievalModel, batch: PaddedBatch, settings: Mapping[str, Any], done: float
 ) -> Objective:
     """The weighted loss terms of a batch, and what is minimised. done: share of the training that is done."""
     weights: Weights = dict(model.named_parameters())
-    initial = {language: model.universal[language].initial for language in model.languages}
+    embedding = model.universal
+    assert isinstance(embedding, TableEmbedding)
+    initial = {language: embedding[language].initial for language in model.languages}
     images, embedded = model.embed_images(batch.features), embed(model, batch.ids, batch.lengths)
     if not settings.get("masking"):
         with batch.features.device:  # the reading makes its index tensors on the default device
@@ -120,13 +123,14 @@ def plain_objective(
         return masking_objective(weights, initial, embedded, masked, images, batch.slots, settings, done)
 
 
-def embed(model: WordModel, ids: Mapping[str, Tensor], lengths: Mapping[str, Tensor]) -> Embedded:
+def embed(model: RetrievalModel, ids: Mapping[str, Tensor], lengths: Mapping[str, Tensor]) -> Embedded:
     """u and s of padded sentences (B, W), one language after another."""
-    embedded = {}
+    embedded, embedding = {}, model.universal
+    assert isinstance(embedding, TableEmbedding)
     for language, padded in ids.items():
         branch = model.branches["shared" if "shared" in model.branches else language]
         assert isinstance(branch, RecurrentBranch)
-        words = model.universal.words({language: padded.flatten()})[0].unflatten(0, padded.shape)  # (B, W, d)
+        words = embedding.words({language: padded.flatten()})[0].unflatten(0, padded.shape)  # (B, W, d)
         count = lengths[language]
         real = (torch.arange(padded.shape[1], device=padded.device) < count[:, None])[:, :, None]
         mean = (words * real).sum(1) / count[:, None]
@@ -136,7 +140,7 @@ def embed(model: WordModel, ids: Mapping[str, Tensor], lengths: Mapping[str, Ten
     return embedded
 
 
-def masked_ids(model: WordModel, ids: Mapping[str, Tensor], share: float) -> dict[str, Tensor]:
+def masked_ids(model: RetrievalModel, ids: Mapping[str, Tensor], share: float) -> dict[str, Tensor]:
     """Word ids with a share of the words replaced by MASK, drawn as `pipeline.models` draws them."""
     assert isinstance(model.universal, HybridEmbedding)
     masked = {}
@@ -147,7 +151,7 @@ def masked_ids(model: WordModel, ids: Mapping[str, Tensor], share: float) -> dic
 
 
 def plain_step(
-    model: WordModel,
+    model: RetrievalModel,
     optimizer: torch.optim.Optimizer,
     batch: PaddedBatch,
     settings: Mapping[str, Any],

@@ -27,10 +27,11 @@ from benchmarks.training import HALFWAY, LONGEST, MULTI30K, _peak_resident, cost
 from pipeline.common.memory import keep_freed_memory
 from pipeline.images.settings import FeatureSettings
 from pipeline.models.assignment import Assignment
+from pipeline.models.embedding import Sizes
 from pipeline.models.hybrid import HybridEmbedding
-from pipeline.models.losses.loss import losses
+from pipeline.models.losses.loss import add_layers
+from pipeline.models.model import RetrievalModel
 from pipeline.models.products import product
-from pipeline.models.protocols import Sizes
 from pipeline.models.settings import (
     ClassifierWeight,
     Exploration,
@@ -42,7 +43,6 @@ from pipeline.models.settings import (
     Triplets,
     WordRegularizer,
 )
-from pipeline.models.word_model import WordModel
 from pipeline.training.adam import Adam
 from pipeline.training.assign import assignment_terms
 from pipeline.training.batches import Batch, Sampler
@@ -136,11 +136,11 @@ def captions(images: int) -> Corpus:
     return Corpus([str(number) for number in range(images)], features, languages)
 
 
-def smalr(settings: TrainSettings) -> WordModel:
+def smalr(settings: TrainSettings) -> RetrievalModel:
     """SMALR with ten languages; a word's number is its rank, and rarer ones take any entry."""
     torch.manual_seed(0)
     rank = torch.arange(WORDS + 1)
-    model = WordModel(settings, Sizes(dict.fromkeys(TEN, WORDS + 1), 300, 2048, TAKEN + 1))
+    model = RetrievalModel(settings, Sizes(dict.fromkeys(TEN, WORDS + 1), 300, 2048, TAKEN + 1))
     embedding = model.universal
     assert isinstance(embedding, HybridEmbedding)
     with torch.no_grad():
@@ -152,9 +152,7 @@ def smalr(settings: TrainSettings) -> WordModel:
             words.entry[: len(rank)] = torch.where(rank > OWN, torch.randint(1, TAKEN + 1, (len(rank),)), 0)
             words.entry[-1] = TAKEN + 1  # MASK
     embedding.forget_initial()
-    for name, loss in losses(settings).items():
-        if layers := loss.layers():
-            model.losses[name] = layers
+    add_layers(model, settings)
     return model
 
 

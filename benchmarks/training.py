@@ -38,10 +38,11 @@ from benchmarks.plain_training import plain_loader, plain_step
 from pipeline.common.memory import keep_freed_memory
 from pipeline.images.settings import FeatureSettings
 from pipeline.models import prefixes
+from pipeline.models.embedding import Sizes, real_words
 from pipeline.models.losses import matching, neighborhood
+from pipeline.models.model import RetrievalModel
 from pipeline.models.prefixes import prefix_tree
 from pipeline.models.products import product
-from pipeline.models.protocols import Sizes
 from pipeline.models.settings import (
     ClassifierWeight,
     Matching,
@@ -50,8 +51,7 @@ from pipeline.models.settings import (
     Triplets,
     WordRegularizer,
 )
-from pipeline.models.universal import real_words
-from pipeline.models.word_model import WordModel
+from pipeline.models.universal import TableEmbedding
 from pipeline.training.adam import Adam
 from pipeline.training.batches import Batch, Sampler
 from pipeline.training.loop import Moment, Run
@@ -127,8 +127,11 @@ class Steps:
         for table in vectors.values():
             table[0] = 0
         rows = {key: len(table) for key, table in vectors.items()}
-        self.model = WordModel(self.settings, Sizes(rows, 300, 2048))
-        self.model.copy_values({f"universal.{key}.table.weight": table for key, table in vectors.items()})
+        self.model = RetrievalModel(self.settings, Sizes(rows, 300, 2048))
+        tables = {f"universal.{key}.table.weight": table for key, table in vectors.items()}
+        self.model.load_state_dict(tables, strict=False)
+        assert isinstance(self.model.universal, TableEmbedding)
+        self.model.universal.forget_initial()
         self.model.to(self.device)
         everything = [np.arange(arguments.corpus_images)]
         self.sampler = Sampler(self.corpus, everything, self.settings.training, 0)

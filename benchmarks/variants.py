@@ -28,7 +28,7 @@ import yaml
 from pipeline import registry as parts
 from pipeline.common.errors import InputError, raise_together
 from pipeline.digest import digest
-from pipeline.models.saved import load_model
+from pipeline.models.model import load_model
 from pipeline.plan import paths
 from pipeline.plan import training as planned
 from pipeline.plan.plan import Plan, published_sources

@@ -142,6 +142,8 @@ class _Reader:
             self.imports += modules
             if isinstance(node, ast.ImportFrom):
                 self.words += map(ast.dump, node.names)
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            return  # imported only for annotations
         elif message and isinstance(node, ast.Constant) and isinstance(node.value, str):
             self.words.append("message")
         else:

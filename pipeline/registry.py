@@ -18,12 +18,8 @@ EMBEDDINGS = {
 }
 # By the kind of an experiment's `reduction`: embeddings that read words without a vector of their own.
 REDUCTIONS = {"dictionary": "pipeline.models.dictionary_embedding:DictionaryEmbedding"}
-# By `model.encoder`.
-ENCODERS = {
-    "embn": "pipeline.models.word_model:WordModel",
-    "vse": "pipeline.models.word_model:WordModel",
-    "liwe": "pipeline.models.liwe:LiweModel",
-}
+# By `model.encoder`: embeddings that read no word vectors.
+SPELLED = {"liwe": "pipeline.models.liwe:SpelledWords"}
 # By `model.encoder`: functions that change the run of a model that is trained differently.
 TRAINERS = {"liwe": "pipeline.training.liwe:paced_run"}
 
@@ -67,15 +63,12 @@ def losses(settings: Block) -> list[str]:
     return [name for name in names if (LOSSES / f"{name}.py").exists()]
 
 
-def embedding(settings: object) -> str:
+def embedding(settings: Any) -> str:
     """The embedding of an experiment."""
-    kind = (getattr(settings, "reduction", None) or "").partition("-")[0]
-    return REDUCTIONS.get(kind) or EMBEDDINGS[getattr(settings, "embedding", "universal")]
-
-
-def encoder(settings: Encoded) -> str:
-    """The encoder of an experiment."""
-    return ENCODERS[settings.model.encoder]
+    encoder = getattr(getattr(settings, "model", None), "encoder", "")
+    reduction = (getattr(settings, "reduction", None) or "").partition("-")[0]
+    chosen = SPELLED.get(encoder) or REDUCTIONS.get(reduction)
+    return chosen or EMBEDDINGS[getattr(settings, "embedding", "universal")]
 
 
 def trainer(settings: Encoded) -> str | None:
@@ -85,7 +78,7 @@ def trainer(settings: Encoded) -> str | None:
 
 def of_model(settings: Encoded) -> tuple[str, ...]:
     """Modules that an experiment's model imports by name."""
-    return _modules(embedding(settings), encoder(settings))
+    return _modules(embedding(settings))
 
 
 def of_training(settings: Any) -> tuple[str, ...]:
@@ -100,7 +93,7 @@ def of_any_training() -> tuple[str, ...]:
 
 def of_any_model() -> tuple[str, ...]:
     """Modules that the models of all experiments import by name."""
-    return _modules(*EMBEDDINGS.values(), *REDUCTIONS.values(), *ENCODERS.values())
+    return _modules(*EMBEDDINGS.values(), *REDUCTIONS.values(), *SPELLED.values())
 
 
 def of_translation(provider: str, borrowed: bool = False) -> tuple[str, ...]:

@@ -8,7 +8,6 @@
 | `README.md`        | the model card                                                                |
 """
 
-import importlib.metadata
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,12 +20,12 @@ from safetensors.torch import load_file
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import reading, require_file, sha256
 from pipeline.common.json_text import json_value
-from pipeline.datasets.languages import language as row_of
-from pipeline.datasets.tokenize import TOKENIZERS
+from pipeline.datasets.languages import tokenizer_versions
 from pipeline.evaluation.checks import check_vocabularies
 from pipeline.images.store import open_store
-from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.saved import ModelRecord, model_with
+from pipeline.models.embedding import Sizes
+from pipeline.models.model import ModelRecord, RetrievalModel
+from pipeline.models.settings import SavedSettings
 from pipeline.words.vocabulary import PADDING, Vocabulary
 
 log = logging.getLogger("pipeline")
@@ -85,16 +84,20 @@ def _read_checked(folder: Path, path: Path) -> Bundle:
     values = json_value(path.read_bytes())
     if values["format"] != FORMAT:
         raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {HINT}")
-    record, files = ModelRecord.from_values(values["saved"]), dict(values["files"])
+    record, files = _record(values["saved"]), dict(values["files"])
     expected = file_names(record.settings.languages)
     raise_together(_file_mistakes(folder, files, expected), f"{folder}: not a whole bundle. {HINT}")
     _warn_of_tokenizers(values["tokenizers"])
     vocabularies = {
         code: _read_words(folder / "words" / f"{code}.txt", code) for code in record.settings.languages
     }
-    model = _read_model(folder / WEIGHTS, record)
+    model = _read_model(folder / WEIGHTS, values, record.settings)
     check_vocabularies(record, vocabularies, path)
     return Bundle(folder, model, record, vocabularies, values["backbone"], values["test"], sha256(path))
+
+
+def _record(values: Mapping[str, Any]) -> ModelRecord:
+    return ModelRecord(**{**values, "settings": SavedSettings.model_validate(values["settings"])})
 
 
 def backbone_of(features: Path) -> dict[str, object]:
@@ -137,16 +140,11 @@ def _read_words(path: Path, language: str) -> Vocabulary:
     return Vocabulary(language, [PADDING, *words], np.zeros((len(words) + 1, 0), np.float32))
 
 
-def _read_model(path: Path, record: ModelRecord) -> RetrievalModel:
+def _read_model(path: Path, values: Mapping[str, Any], settings: SavedSettings) -> RetrievalModel:
     with reading(path, f"weights that fit the settings in {SETTINGS}", HINT):
-        model = model_with(load_file(path), record.settings)
+        model = RetrievalModel(settings, Sizes(**values["sizes"]))
+        model.load_state_dict(model.state_dict() | load_file(path))
     return model.eval().requires_grad_(False)
-
-
-def tokenizer_versions(language: str) -> dict[str, str]:
-    """Versions of the packages that split a language's captions into words."""
-    packages = TOKENIZERS[row_of(language).tokenizer].packages
-    return {package: importlib.metadata.version(package) for package in packages}
 
 
 def _warn_of_tokenizers(tokenizers: Mapping[str, Mapping[str, str]]) -> None:

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ from safetensors.torch import save
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_folder, require_file, sha256
+from pipeline.datasets.languages import tokenizer_versions
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.evaluation.checks import model_and_vocabularies
 from pipeline.evaluation.embed import embed_images
 from pipeline.evaluation.evaluate import query_ranks
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences
 from pipeline.evaluation.recall import recalls
-from pipeline.models.saved import ModelRecord
+from pipeline.models.model import ModelRecord
 from pipeline.tables.evaluations import read_evaluation
 from pipeline.tables.statistics import hits_by_image, intervals
 from search.bundle import (
@@ -29,7 +31,6 @@ from search.bundle import (
     backbone_of,
     file_names,
     read_bundle,
-    tokenizer_versions,
 )
 from search.model_card import model_card
 
@@ -82,7 +83,8 @@ def write_bundle(
             (folder / "words" / f"{language}.txt").write_text(text, encoding="utf-8")
         values = {
             "format": FORMAT,
-            "saved": record.as_values(),
+            "saved": {**vars(record), "settings": record.settings.as_values()},
+            "sizes": asdict(network.sizes),
             "tokenizers": {language: tokenizer_versions(language) for language in vocabularies},
             "backbone": backbone_of(features),
             "test": evaluation_values["test"],

@@ -6,6 +6,7 @@ the units that dropout keeps.
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -165,7 +166,13 @@ def draw_biases(model: nn.Module) -> None:
 
 
 def weights_of(model: nn.Module) -> Weights:
-    return {name: value.detach().clone() for name, value in model.state_dict().items()}
+    return with_names_of_reading({name: value.clone() for name, value in model.state_dict().items()})
+
+
+def with_names_of_reading(weights: Weights) -> Weights:
+    """The reading has LIWE's words as `spelled`."""
+    renamed = r"^universal\.(alphabet|characters|layers|spelling)"
+    return {re.sub(renamed, r"spelled.\1", name): value for name, value in weights.items()}
 
 
 def record_dropout(model: nn.Module, recorded: Recorded) -> None:
@@ -209,9 +216,10 @@ def evaluate_model(files: Inputs, languages: list[str], folder: Path) -> Result:
     words = [path for path in files.words if path.stem in languages]
     model, output, ranks = folder / "model.pt", folder / "test.json", folder / "ranks.csv.gz"
     evaluate(model, files.features, words, files.sentences, EvaluateSettings(), output, ranks)
+    saved = torch.load(model, weights_only=True)
     return Result(
         pd.read_csv(folder / "curves.csv").to_dict("records"),
-        torch.load(model, weights_only=True),
+        saved | {"weights": with_names_of_reading(saved["weights"])},
         json.loads(output.read_text()),
         read_ranks(ranks),
     )

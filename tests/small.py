@@ -9,15 +9,13 @@ from run_stages import block_of
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pipeline.models.build import build
-from pipeline.models.hybrid import WordRows
-from pipeline.models.losses.loss import losses
+from pipeline.models.embedding import Sizes
+from pipeline.models.hybrid import HybridEmbedding, WordRows
+from pipeline.models.losses.loss import add_layers
 from pipeline.models.losses.triplets import Segment
-from pipeline.models.protocols import Sizes
-from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.model import ModelRecord, RetrievalModel
 from pipeline.models.settings import ModelSettings, SavedSettings
 from pipeline.models.universal import UniversalEmbedding
-from pipeline.models.word_model import WordModel
 from pipeline.training.batches import Batch, Sampler
 from pipeline.training.loop import Moment
 from pipeline.training.objective import training_terms
@@ -40,31 +38,35 @@ def corpus() -> Corpus:
     return Corpus([str(image) for image in range(IMAGES)], features, languages)
 
 
-def word_model(settings: Mapping[str, Any], vectors: Mapping[str, Tensor], features: int = 9) -> WordModel:
+def word_model(
+    settings: Mapping[str, Any], vectors: Mapping[str, Tensor], features: int = 9
+) -> RetrievalModel:
     """A model of some languages that is initialised with their word vectors, (V + 1, size)."""
     chosen = block_of(ModelSettings, {**settings, "languages": list(vectors)})
     sizes = {language: len(table) for language, table in vectors.items()}
-    result = build(chosen, Sizes(sizes, next(iter(vectors.values())).shape[1], features))
-    assert isinstance(result, WordModel)
-    result.copy_values({f"universal.{code}.table.weight": table for code, table in vectors.items()})
+    result = RetrievalModel(chosen, Sizes(sizes, next(iter(vectors.values())).shape[1], features))
+    embedding = universal(result)
+    if not embedding.scratch:
+        embedding.load_state_dict({f"{code}.table.weight": of for code, of in vectors.items()}, strict=False)
+    embedding.forget_initial()
     return result
 
 
-def model(branches: str, settings: Mapping[str, Any]) -> WordModel:
+def model(branches: str, settings: Mapping[str, Any]) -> RetrievalModel:
     """A model without dropout whose word tables have moved from their initial vectors."""
     torch.manual_seed(0)
     vectors = {language: F.pad(torch.randn(WORDS, 5), (0, 0, 1, 0)) for language in EACH}
-    result = word_model({"branches": branches, "model": settings}, vectors).double()
+    result = word_model({"branches": branches, "model": settings, "classifier": {}}, vectors).double()
     with torch.no_grad():
         for language in EACH:
-            result.universal[language].table.weight[1:] += 0.1
-            projection = result.universal[language].projection
+            universal(result)[language].table.weight[1:] += 0.1
+            projection = universal(result)[language].projection
             if isinstance(projection, nn.Linear):  # VSE has none
                 nn.init.normal_(projection.bias)
     return result
 
 
-def universal(model: WordModel) -> UniversalEmbedding:
+def universal(model: RetrievalModel) -> UniversalEmbedding:
     assert isinstance(model.universal, UniversalEmbedding)
     return model.universal
 
@@ -81,7 +83,16 @@ def hybrid_values(
     return values
 
 
-def smalr_model(settings: Mapping[str, Any]) -> WordModel:
+def fill(embedding: HybridEmbedding, values: Mapping[str, Tensor]) -> None:
+    """Copy initial values into a hybrid embedding whose MASK, if any, keeps its random vector."""
+    mask = embedding.entries.weight[-1].detach().clone()
+    embedding.load_state_dict(values, strict=False)
+    if embedding.masks:
+        embedding.entries.weight.data[-1] = mask
+    embedding.forget_initial()
+
+
+def smalr_model(settings: Mapping[str, Any]) -> RetrievalModel:
     """SMALR: half of each language's words have vectors of their own, the others share three entries."""
     torch.manual_seed(0)
     number, half = torch.arange(WORDS + 1), WORDS // 2
@@ -91,14 +102,13 @@ def smalr_model(settings: Mapping[str, Any]) -> WordModel:
     values = hybrid_values(own, dict.fromkeys(EACH, rows), entries, masks=True)
     hybrid = {"frequent_words": half, "frequent_dim": 4, "latent_entries": 3}
     chosen = block_of(ModelSettings, {**settings, "hybrid": hybrid, "languages": list(EACH)})
-    result = build(chosen, Sizes(dict.fromkeys(EACH, WORDS + 1), 5, 9, shared=4))
-    assert isinstance(result, WordModel)
-    result.copy_values({f"universal.{name}": value for name, value in values.items()})
-    for name, loss in losses(chosen).items():
-        if layers := loss.layers():
-            result.losses[name] = layers
+    result = RetrievalModel(chosen, Sizes(dict.fromkeys(EACH, WORDS + 1), 5, 9, shared=4))
+    embedding = result.universal
+    assert isinstance(embedding, HybridEmbedding)
+    fill(embedding, values)
+    add_layers(result, chosen)
     with torch.no_grad():
-        result.universal["en"].table.weight.add_(0.1)  # away from the initial vectors
+        embedding["en"].table.weight.add_(0.1)  # away from the initial vectors
     return result.double()
 
 
@@ -107,6 +117,14 @@ def saved_settings(settings: ModelSettings, **changes: Any) -> SavedSettings:
     run = {"scale": "demo", "dataset": "multi30k", "experiment": "x", "seed": 0}
     values = {**run, "caption_origins": {}, "features": {}, **settings.model_dump(), **changes}
     return SavedSettings.from_values(values, "tests")
+
+
+def record(settings: ModelSettings, **changes: Any) -> ModelRecord:
+    """The record of a model without data behind it."""
+    empty = ("words", "features", "tokenizers", "validation", "training_captions", "training_translations")
+    nothing = {**{key: {} for key in empty}, "epoch": 1, "training_steps": 1, "training_groups": [1]}
+    saved = settings if isinstance(settings, SavedSettings) else saved_settings(settings)
+    return ModelRecord(**{**nothing, "settings": saved, **changes})
 
 
 def segments_at(slots: Sequence[Sequence[int]], each: Sequence[int]) -> tuple[Segment, ...]:

@@ -112,7 +112,7 @@ def reading(path: Path, what: str, hint: str = "Delete it and run the same comma
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        reason = str(error).partition("\n")[0] or type(error).__name__
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise InputError(f"{path}: not {what}, or damaged ({reason}). {hint}") from error
 
 

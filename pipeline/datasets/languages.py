@@ -7,7 +7,14 @@ checked.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.metadata import version
 
+PACKAGES = {  # of the tokenisers
+    "moses": ("sacremoses",),
+    "jieba": ("jieba",),
+    "sudachi": ("sudachipy", "sudachidict-small"),
+    "icu": ("icu4py",),
+}
 UNSPACED_SCRIPTS = ("CJK", "HIRAGANA", "KATAKANA")  # a character counts as much as a word of other scripts
 
 
@@ -168,3 +175,8 @@ def unknown_code(code: str) -> str:
 def without_tokenizer(code: str) -> str:
     """The message for a language that no tokeniser splits; empty for others."""
     return "" if language(code).tokenizer else f"{code!r} is written without spaces and has no tokeniser here"
+
+
+def tokenizer_versions(code: str) -> dict[str, str]:
+    """Versions of the packages that split a language's captions into words."""
+    return {package: version(package) for package in PACKAGES.get(language(code).tokenizer, ())}

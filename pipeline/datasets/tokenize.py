@@ -20,7 +20,6 @@ import tempfile
 import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -110,7 +109,7 @@ def tokenizer(language: str) -> Tokenizer:
             f"There is no tokeniser for {language!r}, which is written without spaces; "
             f"of such languages there are tokenisers for {', '.join(sorted(own))}."
         )
-    split = TOKENIZERS[row_of(language).tokenizer].make(language)
+    split = TOKENIZERS[row_of(language).tokenizer](language)
     return lambda caption: [token for token in split(caption) if any(map(str.isalnum, token))]
 
 
@@ -187,16 +186,5 @@ def _nfkc(caption: str) -> str:
     return unicodedata.normalize("NFKC", caption.translate(_INVISIBLE)).lower()
 
 
-class TokenizerKind(NamedTuple):
-    """A way to split captions: the function that returns a language's tokeniser, and the packages it uses."""
-
-    make: Callable[[str], Tokenizer]
-    packages: tuple[str, ...]
-
-
-TOKENIZERS = {  # by the name in the table of languages
-    "moses": TokenizerKind(moses, ("sacremoses",)),
-    "jieba": TokenizerKind(_jieba, ("jieba",)),
-    "sudachi": TokenizerKind(_sudachi, ("sudachipy", "sudachidict-small")),
-    "icu": TokenizerKind(_icu, ("icu4py",)),
-}
+# Functions that return a language's tokeniser, by the name in the table of languages.
+TOKENIZERS = {"moses": moses, "jieba": _jieba, "sudachi": _sudachi, "icu": _icu}

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from pipeline.common.errors import raise_together
 from pipeline.evaluation.inputs import read_vocabularies
-from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.saved import ModelRecord, load_model, vocabulary_digest
+from pipeline.models.model import ModelRecord, RetrievalModel, load_model
 from pipeline.words.vocabulary import Vocabulary
 
 
@@ -25,10 +24,10 @@ def model_and_vocabularies(
 
 
 def check_vocabularies(record: ModelRecord, vocabularies: Mapping[str, Vocabulary], path: Path) -> None:
-    """Raise an `InputError` if a model was trained with another vocabulary than it is evaluated with."""
+    """Raise an `InputError` if a model was trained with other words than it is evaluated with."""
     mistakes = [
         f"{language!r}: the --words file is not the one the model was trained with"
-        for language, vocabulary in vocabularies.items()
-        if vocabulary_digest(vocabulary.words) != record.vocabularies[language]
+        for language, words in record.words.items()
+        if words != vocabularies[language].words
     ]
     raise_together(mistakes, f"{path}: vocabularies do not fit; train again or give the right files:")

@@ -34,8 +34,7 @@ from pipeline.evaluation.inputs import add_features, evaluation_corpus, original
 from pipeline.evaluation.ranks import Similarity, both_ranks, dot_products
 from pipeline.evaluation.settings import ConsistencySettings
 from pipeline.models.consistency import Combiner, ScoredQueries, fit
-from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.saved import ModelRecord
+from pipeline.models.model import ModelRecord, RetrievalModel
 from pipeline.models.settings import Consistency
 from pipeline.words.corpus import Corpus, encode
 from pipeline.words.vocabulary import Vocabulary

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from pipeline.common.devices import to_device
-from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.model import RetrievalModel
 from pipeline.words.corpus import Corpus, LanguageCorpus
 
 CHUNK = 512

@@ -26,8 +26,7 @@ from pipeline.evaluation.ranks import both_ranks
 from pipeline.evaluation.recall import chance_recalls, recalls
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.evaluation.similarity import similarity
-from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.saved import ModelRecord
+from pipeline.models.model import ModelRecord, RetrievalModel
 from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
@@ -116,7 +115,6 @@ def write_evaluation(
         "epoch": record.epoch,
         "validation": record.validation,
         "settings": {**record.settings.as_values(), **preparation},
-        "vocabularies": record.vocabularies,
         "training_captions": record.training_captions,
         "training_translations": record.training_translations,
         "training_steps": record.training_steps,

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -66,6 +67,19 @@ def read_store(path: Path) -> tuple[list[str], np.ndarray, dict[str, object]]:
     if repeats := [image for image, count in Counter(images).items() if count > 1]:
         raise InputError(f"{path}: {_first(repeats)} are in it more than once; expected each image once.")
     return images, features, attributes
+
+
+def store_attributes(path: Path) -> dict[str, Any]:
+    """Attributes of a store as plain values: how its photographs became features."""
+    with open_store(path) as file:
+        return {key: _plain(value) for key, value in file.attrs.items()}
+
+
+def _plain(attribute: Any) -> Any:
+    """An attribute of HDF5 as a value of JSON; MATLAB and others write text as bytes."""
+    if isinstance(attribute, bytes):
+        return attribute.decode("utf-8", "replace")
+    return attribute.tolist() if isinstance(attribute, np.ndarray | np.generic) else attribute
 
 
 def equal(one: object, other: object) -> bool:

@@ -16,10 +16,10 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from pipeline.common.devices import to_device
+from pipeline.models.embedding import linear, real_words
+from pipeline.models.embedding import sentence_means as means_of_words
 from pipeline.models.products import product
-from pipeline.models.protocols import Words
 from pipeline.models.settings import Exploration
-from pipeline.models.universal import linear, real_words
 from pipeline.words.corpus import Sentences
 
 CHUNK = 1024  # words whose scores of all entries are held at a time, 160 MB with 40,000
@@ -159,6 +159,5 @@ def sentence_means(
     latent = [
         assignment.vectors(words, settings, sharpness, language) for language, words in choosers.items()
     ]
-    counts = {language: len(batch.lengths) for language, batch in sentences.items()}
     lengths = torch.cat([batch.lengths for batch in sentences.values()])
-    return Words(counts, lengths, torch.cat(rows), torch.cat(latent)).means()
+    return means_of_words(lengths, torch.cat(rows), torch.cat(latent))

@@ -12,10 +12,11 @@ from torch.nn.utils.rnn import PackedSequence
 
 from pipeline.common.devices import to_device
 from pipeline.models import prefixes, prefixes_gru
-from pipeline.models.protocols import Words
+from pipeline.models.embedding import Words, linear
+from pipeline.models.prefixes import prefix_tree
 from pipeline.models.recurrent import Recurrent, recurrent_layer
-from pipeline.models.settings import Model
-from pipeline.models.universal import as_float32, linear
+from pipeline.models.settings import Model, ModelSettings
+from pipeline.models.universal import as_float32
 
 
 class RecurrentBranch(nn.Module):
@@ -29,32 +30,45 @@ class RecurrentBranch(nn.Module):
         self.recurrent = recurrent
         self.projection = linear(recurrent.hidden_size, multimodal) if multimodal else nn.Identity()
 
-    def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """Universal vectors (N, d) of the words of B sentences, one after another, to unit vectors (B, e).
-
-        Args:
-            lengths: (B,) word counts, which add up to N; on the CPU.
-        """
-        return unit(self.projection(last_states(self.recurrent, words, lengths)))
-
-    def reads_prefix_tree(self) -> bool:
-        """Whether common prefixes of sentences are computed only once: on a CPU, where it is faster."""
-        on_cpu = self.recurrent.weight_ih_l0.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
-        return on_cpu and isinstance(self.recurrent, nn.LSTM | nn.GRU)
-
-    def from_prefix_tree(self, words: Words) -> Tensor:
-        """Unit vectors (B, e) of sentences from their distinct words."""
-        tree = prefixes.prefix_tree(words.rows, words.lengths)
-        if isinstance(self.recurrent, nn.LSTM):
-            states = prefixes.last_states(self.recurrent, words.vectors, tree)
-        else:
-            assert isinstance(self.recurrent, nn.GRU)
-            states = prefixes_gru.last_states(self.recurrent, words.vectors, tree)
-        return unit(self.projection(states))
+    def forward(self, words: Words) -> Tensor:
+        """Words of B sentences to unit vectors (B, e)."""
+        return unit(self.projection(last_states(self.recurrent, words)))
 
 
-def last_states(recurrent: Recurrent, words: Tensor, lengths: Tensor) -> Tensor:
-    """Last states (B, hidden) of sentences, by the layer itself; see `RecurrentBranch.forward`."""
+class BidirectionalBranch(nn.Module):
+    """Sentence branch: a bidirectional GRU whose two states at the last word are averaged, L2.
+
+    The backward direction starts at the last word: its state there is a single step from zeros, so no other
+    state is computed.
+    """
+
+    def __init__(self, size: int, hidden: int):
+        super().__init__()
+        self.recurrent = nn.GRU(size, hidden)
+        self.backwards = nn.GRUCell(size, hidden)
+
+    def forward(self, words: Words) -> Tensor:
+        """Words of B sentences to unit vectors (B, hidden)."""
+        last = to_device(words.rows[words.lengths.cumsum(0) - 1], words.vectors.device)
+        backwards = self.backwards(words.vectors.index_select(0, last))
+        return unit((last_states(self.recurrent, words) + backwards) / 2)
+
+
+def last_states(recurrent: Recurrent, words: Words) -> Tensor:
+    """Last states (B, hidden) of sentences.
+
+    On a CPU, states after common prefixes of sentences are computed only once.
+    """
+    if recurrent.weight_ih_l0.device.type == "cpu" and not torch.is_autocast_enabled("cpu"):
+        if isinstance(recurrent, nn.LSTM):
+            return prefixes.last_states(recurrent, words.vectors, prefix_tree(words.rows, words.lengths))
+        if isinstance(recurrent, nn.GRU):
+            return prefixes_gru.last_states(recurrent, words.vectors, prefix_tree(words.rows, words.lengths))
+    return packed_states(recurrent, words.in_order(), words.lengths)
+
+
+def packed_states(recurrent: Recurrent, words: Tensor, lengths: Tensor) -> Tensor:
+    """Last states (B, hidden), by the layer itself, from the vectors (N, d) of all words in order."""
     order, places, sizes = packing(lengths)
     packed = words.index_select(0, to_device(places, words.device))
     # Autocast would run cuDNN's recurrent layers in float16 whatever its type, and small gradients would
@@ -93,9 +107,9 @@ class MeanBranch(nn.Module):
         self.norm = nn.BatchNorm1d(size, momentum=momentum)
         self.projection = linear(size, multimodal)
 
-    def forward(self, means: Tensor) -> Tensor:
-        """Mean universal word vectors (B, d) to unit vectors (B, e)."""
-        return unit(self.projection(self.norm(means)))
+    def forward(self, words: Words) -> Tensor:
+        """Words of B sentences to unit vectors (B, e)."""
+        return unit(self.projection(self.norm(words.means)))
 
 
 class LayersBranch(nn.Module):
@@ -111,9 +125,9 @@ class LayersBranch(nn.Module):
             nn.BatchNorm1d(size, momentum=momentum), nn.ReLU(), nn.Dropout(dropout), linear(size, multimodal)
         )
 
-    def forward(self, means: Tensor) -> Tensor:
-        """Universal sentence vectors (B, d) to unit vectors (B, e)."""
-        return unit(self.layers(means))
+    def forward(self, words: Words) -> Tensor:
+        """Universal sentence vectors, the means of `words`, to unit vectors (B, e)."""
+        return unit(self.layers(words.means))
 
 
 class ImageBranch(nn.Module):
@@ -163,21 +177,27 @@ class LinearImageBranch(nn.Module):
 
 
 def image_branch(size: int, model: Model) -> nn.Module:
-    """The image branch selected by `encoder` in the `model` settings: embn or vse."""
+    """The image branch selected by `encoder` in the `model` settings."""
     if model.encoder == "vse":
         return LinearImageBranch(linear(size, model.hidden_size), unit_features=True)
+    if model.encoder == "liwe":
+        return LinearImageBranch(nn.Linear(size, model.hidden_size), unit_features=False)
     sizes = size, model.image_hidden_size, model.multimodal_dim
     return ImageBranch(*sizes, model.dropout, model.batch_norm_momentum)
 
 
-def sentence_branch(words: int, model: Model) -> nn.Module:
-    """The sentence branch selected by `recurrent` in the `model` settings: a recurrent layer, mean or mlp.
+def sentence_branch(words: int, settings: ModelSettings) -> nn.Module:
+    """The sentence branch selected by `encoder` and `recurrent` in the `model` settings.
 
     Args:
         words: size of a word vector, which VSE reads instead of the universal vector.
     """
+    model = settings.model
     if model.encoder == "vse":
         return RecurrentBranch(recurrent_layer(words, model), None)
+    if model.encoder == "liwe":
+        assert settings.liwe
+        return BidirectionalBranch(settings.liwe.layers[-1], model.hidden_size)
     size, multimodal, momentum = model.universal_dim, model.multimodal_dim, model.batch_norm_momentum
     if model.recurrent == "mean":
         return MeanBranch(size, multimodal, momentum)

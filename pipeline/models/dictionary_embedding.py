@@ -6,15 +6,14 @@ Sizes in comments: M words of each of L languages, d universal size.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from pipeline.models.protocols import Sizes, Values, Vocabularies
+from pipeline.models.embedding import Sizes, Vocabularies
 from pipeline.models.settings import EmbeddingSettings
-from pipeline.models.universal import UniversalEmbedding, english_rows, own_vectors, pretrained_layers
+from pipeline.models.universal import UniversalEmbedding
 
 
 class DictionaryEmbedding(UniversalEmbedding):
@@ -29,20 +28,11 @@ class DictionaryEmbedding(UniversalEmbedding):
             english = torch.zeros(sizes.mapped_words.get(language, 0), dtype=torch.long)
             self.register_buffer(_english(language), english)
 
-    @staticmethod
-    def values(settings: EmbeddingSettings, vocabularies: Vocabularies, pretrained: Path | None) -> Values:
-        tables = own_vectors(vocabularies)
-        english = {
-            _english(language): english_rows(vocabulary) for language, vocabulary in vocabularies.items()
-        }
-        return tables | english | pretrained_layers(settings, tables, pretrained)
-
-    @staticmethod
-    def sizes(settings: EmbeddingSettings, state: Mapping[str, Tensor]) -> Sizes:
-        table_sizes = UniversalEmbedding.sizes(settings, state)
-        mapped = {language: len(state[_english(language)]) for language in table_sizes.words}
-        words = {language: count + mapped[language] for language, count in table_sizes.words.items()}
-        return replace(table_sizes, words=words, mapped_words=mapped)
+    def begin(self, vocabularies: Vocabularies, pretrained: Path | None) -> None:
+        super().begin(vocabularies, pretrained)
+        for language, vocabulary in vocabularies.items():
+            if vocabulary.english is not None:
+                self.get_buffer(_english(language)).copy_(torch.from_numpy(vocabulary.english))
 
     def words(self, ids: Mapping[str, Tensor]) -> Tensor:
         rows_of = {language: len(self[language].table.weight) for language in ids}

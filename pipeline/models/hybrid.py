@@ -20,10 +20,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pipeline.common.devices import to_device
-from pipeline.common.errors import InputError, raise_together
+from pipeline.common.errors import InputError
 from pipeline.common.files import reading, require_file
 from pipeline.common.torch_files import read_torch, write_torch
-from pipeline.models.protocols import Sizes, Values, Vocabularies
+from pipeline.models.embedding import Sizes, Vocabularies
 from pipeline.models.settings import EmbeddingSettings, Hybrid
 from pipeline.models.universal import LanguageWords, TableEmbedding
 
@@ -63,8 +63,7 @@ class HybridEmbedding(TableEmbedding):
     """
 
     def __init__(self, settings: EmbeddingSettings, sizes: Sizes):
-        super().__init__()
-        self.languages = list(sizes.words)
+        super().__init__(settings, sizes)
         self.masks, size = _masks(settings), settings.model.universal_dim
         table = torch.zeros(sizes.shared + self.masks, size)  # padding, the entries, MASK
         if self.masks:
@@ -81,33 +80,20 @@ class HybridEmbedding(TableEmbedding):
         return words
 
     @staticmethod
-    def values(settings: EmbeddingSettings, vocabularies: Vocabularies, pretrained: Path | None) -> Values:
-        if pretrained is None:
-            raise InputError("The hybrid embedding needs its assignment; run `assign` and give --pretrained.")
-        entries, rows = _read_assignment(pretrained)
-        _check_rows(rows, vocabularies, _hybrid(settings).frequent_words, pretrained)
-        masks, size = _masks(settings), _hybrid(settings).frequent_dim
-        values = {"entries.weight": F.pad(entries, (0, 0, 1, masks))}
-        for language, vocabulary in vocabularies.items():
-            vectors, places = torch.from_numpy(vocabulary.vectors), rows[language]
-            values[f"{language}.table.weight"] = _own_vectors(vectors, places, size)
-            values[f"{language}.own"] = F.pad(places.own, (0, 1))
-            # MASK's entry is the last one, if there is one.
-            values[f"{language}.entry"] = F.pad(places.entry, (0, 1), value=masks * (len(entries) + 1))
-        return values
-
-    @staticmethod
-    def sizes(settings: EmbeddingSettings, state: Mapping[str, Tensor]) -> Sizes:
-        words = {language: len(state[f"{language}.own"]) - 1 for language in settings.languages}
-        shared = len(state["entries.weight"]) - _masks(settings)
-        return Sizes(words, _hybrid(settings).frequent_dim, shared=shared)
+    def shared_vectors(vocabularies: Vocabularies, pretrained: Path | None) -> int:
+        return len(_read_assignment(pretrained)[0]) + 1
 
     @torch.no_grad()
-    def copy_values(self, values: Values) -> None:
-        mask = self.entries.weight[-1].clone()
-        self.load_state_dict(values, strict=False)
-        if self.masks:  # MASK's vector is random
-            self.entries.weight[-1] = mask
+    def begin(self, vocabularies: Vocabularies, pretrained: Path | None) -> None:
+        entries, rows = _read_assignment(pretrained)
+        self.entries.weight[1 : len(entries) + 1] = entries  # MASK's vector stays random
+        for language, vocabulary in vocabularies.items():
+            words, places = self[language], rows[language]
+            vectors = _own_vectors(torch.from_numpy(vocabulary.vectors), places, words.table.embedding_dim)
+            words.table.weight.copy_(vectors)
+            words.own[:-1] = places.own
+            words.entry[:-1] = places.entry
+            words.entry[-1] = self.masks * (len(entries) + 1)  # MASK's entry is the last one
         self.forget_initial()
 
     def mask_id(self, language: str) -> int:
@@ -140,19 +126,6 @@ class HybridEmbedding(TableEmbedding):
             "entries": self.entries.weight[1:].numel(),
             "layers": sum(weight.numel() for weight in self.projections()),
         }
-
-
-def _check_rows(rows: Mapping[str, WordRows], vocabularies: Vocabularies, own_words: int, path: Path) -> None:
-    mistakes = []
-    for language, vocabulary in vocabularies.items():
-        expected_sizes = len(vocabulary.words), min(own_words, len(vocabulary.words) - 1)
-        found_sizes = (len(row.own), int(row.own.count_nonzero())) if (row := rows.get(language)) else (0, 0)
-        if found_sizes != expected_sizes:
-            mistakes.append(
-                f"{language!r}: assigned {found_sizes}, vocabulary and settings have {expected_sizes}"
-            )
-    heading = f"{path}: other numbers of words, of words with vectors of their own. Run `assign` again:"
-    raise_together(mistakes, heading)
 
 
 def _firsts(sizes: Sequence[int], device: torch.device) -> Tensor:
@@ -204,10 +177,12 @@ def write_assignment(entries: Tensor, rows: Mapping[str, WordRows], path: Path) 
     write_torch({"entries": entries, "places": places}, path)
 
 
-def _read_assignment(path: Path) -> tuple[Tensor, dict[str, WordRows]]:
+def _read_assignment(path: Path | None) -> tuple[Tensor, dict[str, WordRows]]:
+    if path is None:
+        raise InputError("The hybrid embedding needs its assignment; run `assign` and give --pretrained.")
     require_file(path, "the assignment of words", "Run `python -m pipeline assign`.")
-    hint = "Delete it, then run `assign` again."
-    content = read_torch(path, "an assignment of words", hint)
-    with reading(path, "an assignment of words", hint):
+    what, hint = "an assignment of words", "Delete it, then run `assign` again."
+    content = read_torch(path, what, hint)
+    with reading(path, what, hint):
         rows = {language: WordRows(**word_rows) for language, word_rows in content["places"].items()}
         return content["entries"], rows

@@ -1,6 +1,6 @@
-"""LIWE, sentences from characters (Wehrmann et al. 2019), a baseline in SMALR's Tables 1 and 2.
+"""The embedding of LIWE: words from their characters (Wehrmann et al. 2019).
 
-Sizes in comments: N words of B sentences, c characters of a word, e embedding size, n images.
+Sizes in comments: N words of B sentences, d size of a word's vector.
 """
 
 from collections.abc import Mapping
@@ -11,32 +11,24 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
 from pipeline.common.devices import to_device
-from pipeline.common.errors import raise_together
-from pipeline.models import prefixes_gru
-from pipeline.models.branches import LinearImageBranch, last_states, unit
-from pipeline.models.prefixes import prefix_tree
-from pipeline.models.protocols import Embedded, Sizes, Values, Vocabularies
-from pipeline.models.retrieval_model import RetrievalModel, count_parameters, image_features
-from pipeline.models.settings import Liwe, ModelSettings
-from pipeline.models.universal import real_words
+from pipeline.models.embedding import Embedding, Sizes, Vocabularies, Words, real_words, sentence_means
+from pipeline.models.settings import EmbeddingSettings, ModelSettings
 from pipeline.words.corpus import Sentences
 
 
-class SpelledWords(nn.Module):
+class SpelledWords(Embedding):
     """Words of every language from their characters, shared by all languages.
 
     A word's concatenated character vectors pass through layers that are 1x1 convolutions over the words of a
-    sentence: weight-normalised, batch norm, LeakyReLU 0.1.
-
-    Args:
-        sizes: `words` of each language; `shared`, the number of characters, including 0, which is padding.
+    sentence: weight-normalised, batch norm, LeakyReLU 0.1. Characters include 0, which is padding.
     """
 
     alphabet: Tensor
 
-    def __init__(self, sizes: Sizes, liwe: Liwe):
-        super().__init__()
-        self.languages = list(sizes.words)
+    def __init__(self, settings: EmbeddingSettings, sizes: Sizes):
+        super().__init__(settings, sizes)
+        assert isinstance(settings, ModelSettings) and settings.liwe
+        liwe = settings.liwe
         self.register_buffer("alphabet", torch.zeros(sizes.shared, dtype=torch.long))
         for language, words in sizes.words.items():
             self.register_buffer(
@@ -49,100 +41,33 @@ class SpelledWords(nn.Module):
             width = out
         self.layers = nn.Sequential(*modules)
 
-    def forward(self, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor]:
-        """Vectors (N, d) of the words of all languages' sentences one after another, and word counts (B,)."""
+    @staticmethod
+    def shared_vectors(vocabularies: Vocabularies, pretrained: Path | None) -> int:
+        return len(_alphabet(vocabularies))
+
+    def begin(self, vocabularies: Vocabularies, pretrained: Path | None) -> None:
+        self.alphabet.copy_(_alphabet(vocabularies))
+        for language, vocabulary in vocabularies.items():
+            codes = torch.from_numpy(vocabulary.vectors).long()
+            self.get_buffer(_spelling(language)).copy_(torch.searchsorted(self.alphabet, codes))
+
+    def read(self, sentences: Mapping[str, Sentences]) -> Words:
         characters = []
         for language, batch in sentences.items():
             ids = to_device(batch.ids[real_words(batch.lengths, batch.ids.shape[1])], self.alphabet.device)
             characters.append(self.characters(self.get_buffer(_spelling(language))[ids]).flatten(1))
-        vectors: Tensor = self.layers(torch.cat(characters))  # one batch norm over the words of all languages
-        return vectors, torch.cat([batch.lengths for batch in sentences.values()])
-
-
-class BidirectionalBranch(nn.Module):
-    """Sentence branch: a bidirectional GRU whose two states at the last word are averaged, L2.
-
-    The backward direction starts at the last word: its state there is a single step from zeros, so no other
-    state is computed.
-    """
-
-    def __init__(self, size: int, hidden: int):
-        super().__init__()
-        self.recurrent = nn.GRU(size, hidden)
-        self.backwards = nn.GRUCell(size, hidden)
-
-    def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """Vectors (N, d) of the words of B sentences, one after another, to unit vectors (B, hidden)."""
-        last_words = words.index_select(0, to_device(lengths.cumsum(0) - 1, words.device))
-        on_cpu = words.device.type == "cpu"
-        forwards = self._by_tree(words, lengths) if on_cpu else last_states(self.recurrent, words, lengths)
-        return unit((forwards + self.backwards(last_words)) / 2)
-
-    def _by_tree(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """Forward states (B, hidden) after the last words; all words are treated as distinct."""
-        return prefixes_gru.last_states(self.recurrent, words, prefix_tree(torch.arange(len(words)), lengths))
-
-
-class LiweModel(RetrievalModel):
-    """Image-sentence retrieval in one or more languages, from characters."""
-
-    def __init__(self, settings: ModelSettings, sizes: Sizes):
-        super().__init__()
-        liwe, hidden = _liwe(settings), settings.model.hidden_size
-        self.spelled = SpelledWords(sizes, liwe)
-        self.languages = self.spelled.languages
-        self.similarity = "cosine"
-        self.branches = nn.ModuleDict({"shared": BidirectionalBranch(liwe.layers[-1], hidden)})
-        self.image_branch = LinearImageBranch(nn.Linear(sizes.features, hidden), unit_features=False)
-        self.losses = nn.ModuleDict()
-
-    @staticmethod
-    def values(settings: ModelSettings, vocabularies: Vocabularies, pretrained: Path | None) -> Values:
-        width = _liwe(settings).max_word_length
-        raise_together(
-            [
-                f"{language}: words of {vocabulary.vectors.shape[1]} characters"
-                for language, vocabulary in vocabularies.items()
-                if vocabulary.vectors.shape[1] != width
-            ],
-            f"liwe.max_word_length is {width}. Encode the characters again:",
-        )
-        codes = {
-            code: torch.from_numpy(vocabulary.vectors).long() for code, vocabulary in vocabularies.items()
-        }
-        points = torch.cat([table.flatten() for table in codes.values()]).unique()
-        alphabet = torch.cat([points.new_zeros(1), points[points != 0]])
-        spelling = {_spelling(code): torch.searchsorted(alphabet, table) for code, table in codes.items()}
-        return {"spelled.alphabet": alphabet, **{f"spelled.{key}": value for key, value in spelling.items()}}
-
-    @staticmethod
-    def sizes(settings: ModelSettings, state: Mapping[str, Tensor]) -> Sizes:
-        words = {code: len(state[f"spelled.{_spelling(code)}"]) for code in settings.languages}
-        characters = len(state["spelled.alphabet"])
-        return Sizes(words, _liwe(settings).max_word_length, image_features(state), characters)
-
-    def copy_values(self, values: Values) -> None:
-        self.load_state_dict(values, strict=False)
-
-    def embed_images(self, features: Tensor) -> Tensor:
-        vectors: Tensor = self.image_branch(features)
-        return vectors
-
-    def embed_sentences(self, sentences: Mapping[str, Sentences]) -> Embedded:
-        vectors = self.branches["shared"](*self.spelled(sentences))
-        return Embedded(vectors, vectors)
+        vectors = self.layers(torch.cat(characters))  # one batch norm over the words of all languages
+        lengths, rows = torch.cat([batch.lengths for batch in sentences.values()]), torch.arange(len(vectors))
+        return Words(lengths, rows, vectors, sentence_means(lengths, rows, vectors))
 
     def count(self) -> dict[str, int]:
-        padding = self.spelled.characters.weight[0].numel()
-        return {
-            "sentences": count_parameters(self.spelled) - padding + count_parameters(self.branches),
-            "images": count_parameters(self.image_branch),
-        }
+        return {"sentences": sum(map(torch.numel, self.parameters())) - self.characters.embedding_dim}
 
 
-def _liwe(settings: ModelSettings) -> Liwe:
-    assert settings.liwe, "the encoder is LIWE's"
-    return settings.liwe
+def _alphabet(vocabularies: Vocabularies) -> Tensor:
+    """Code points of all characters, ascending; the first is 0, which is padding."""
+    codes = torch.cat([torch.from_numpy(part.vectors).long().flatten() for part in vocabularies.values()])
+    return torch.cat([codes.new_zeros(1), codes[codes != 0].unique()])
 
 
 def _spelling(language: str) -> str:

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 
 import torch
 
-from pipeline.models.build import build
 from pipeline.models.consistency import Combiner
-from pipeline.models.losses.loss import losses
-from pipeline.models.protocols import Sizes
-from pipeline.models.retrieval_model import RetrievalModel, count_parameters
+from pipeline.models.embedding import Sizes
+from pipeline.models.losses.loss import add_layers
+from pipeline.models.model import RetrievalModel, count_parameters
 from pipeline.models.settings import ModelSettings
 
 WORD_VECTOR = 300  # numbers of a FastText vector
@@ -22,17 +21,13 @@ Counts = dict[str, int]
 
 
 def count_model(model: RetrievalModel, settings: ModelSettings) -> Counts:
-    """Trainable parameters by part, whose sum is that of a training.
+    """Trainable parameters by part (`RetrievalModel.count`) of a saved model; the sum is the training's.
 
-    Returns:
-        words: word vectors of single languages. entries: the latent vocabulary, with MASK. layers: from
-        word vectors into the universal embedding. sentences, images: the branches that embed them.
-        classifier: of languages, if a loss uses it. losses: layers of losses, which no saved model has.
+    The layers of losses, which a saved model lacks, are counted too.
     """
     with torch.device("meta"):
-        layers = [layer for loss in losses(settings).values() if (layer := loss.layers())]
-    counts = model.count() | {"losses": sum(map(count_parameters, layers))}
-    return counts | ({} if settings.classifier else {"classifier": 0})
+        add_layers(model, settings)
+    return model.count()
 
 
 def count(settings: ModelSettings, words: Mapping[str, int], shared: int = 0) -> Counts:
@@ -45,7 +40,7 @@ def count(settings: ModelSettings, words: Mapping[str, int], shared: int = 0) ->
     ids = {language: number + 1 for language, number in words.items()}
     sizes = Sizes(ids, WORD_VECTOR, IMAGE_FEATURES, shared + 1)
     with torch.device("meta"):
-        model = build(settings, sizes)
+        model = RetrievalModel(settings, sizes)
     return count_model(model, settings)
 
 

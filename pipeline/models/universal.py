@@ -5,6 +5,7 @@ Multilingual vectors, which are already aligned, may share one linear layer.
 Sizes in comments: B sentences, W words of the longest of them, d universal size.
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,12 +15,19 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from pipeline.common.devices import to_device
-from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import reading
 from pipeline.common.torch_files import read_torch
-from pipeline.models.protocols import Embedding, Sizes, Values, Vocabularies, Words
+from pipeline.models.embedding import (
+    Embedding,
+    Sizes,
+    Vocabularies,
+    Words,
+    linear,
+    real_words,
+    sentence_means,
+)
 from pipeline.models.settings import EmbeddingSettings
 from pipeline.words.corpus import Sentences
-from pipeline.words.vocabulary import Vocabulary
 
 
 class LanguageWords(nn.Module):
@@ -52,7 +60,7 @@ class LanguageWords(nn.Module):
         return F.mse_loss(self.table.weight, self.initial, reduction="sum")
 
 
-class TableEmbedding(nn.Module, Embedding):
+class TableEmbedding(Embedding):
     """An embedding that has a table of vectors for each language."""
 
     def __getitem__(self, language: str) -> LanguageWords:
@@ -70,8 +78,44 @@ class TableEmbedding(nn.Module, Embedding):
         for language in self.languages:
             self[language].initial.copy_(self[language].table.weight)
 
-    def means(self, words: Words) -> Tensor:
-        return words.means()
+    @abstractmethod
+    def words(self, ids: Mapping[str, Tensor]) -> Tensor:
+        """Word ids (M,) of L languages, equally many of each, to universal word vectors (L, M, d)."""
+
+    def read(self, sentences: Mapping[str, Sentences]) -> Words:
+        """The words of sentences. A frozen sentence vector is the only word of its sentence.
+
+        On a CPU, each distinct word of a language is computed once. A GPU computes every occurrence, since
+        the CPU would wait for it to count the distinct words.
+        """
+        lengths = torch.cat([batch.lengths for batch in sentences.values()])
+        if any(batch.vectors is not None for batch in sentences.values()):
+            frozen = [self[language].projection(batch.vectors) for language, batch in sentences.items()]
+            vectors = torch.cat(frozen)
+            return Words(lengths, torch.arange(len(lengths)), vectors, vectors)
+        device = next(self.parameters()).device
+        ids: list[Tensor] = []
+        rows: list[Tensor] = []
+        for batch in sentences.values():
+            words = batch.ids[real_words(batch.lengths, batch.ids.shape[1])]  # sentence by sentence
+            places = torch.arange(len(words))
+            if device.type == "cpu":
+                words, places = words.unique(return_inverse=True)
+            rows.append(places + sum(map(len, ids)))
+            ids.append(words)
+        padded_ids = pad_sequence(ids, batch_first=True)  # (L, M)
+        on_device = dict(zip(sentences, to_device(padded_ids, device), strict=True))
+        vectors = as_float32(self.words(on_device).flatten(0, 1))
+        is_word = real_words(torch.tensor([len(words) for words in ids]), padded_ids.shape[1])
+        if not is_word.all():
+            vectors = vectors.index_select(0, to_device(is_word.flatten().nonzero()[:, 0], device))
+        places = torch.cat(rows)
+        means = self.means(sentences, sentence_means(lengths, places, vectors))
+        return Words(lengths, places, vectors, means)
+
+    def means(self, sentences: Mapping[str, Sentences], means: Tensor) -> Tensor:
+        """The mean of each sentence (B, d), given that of its words."""
+        return means
 
     def project(self, languages: Sequence[str], vectors: Tensor) -> Tensor:
         """Word vectors (L, M, 300) of L languages through their linear layers, in one product: (L, M, d)."""
@@ -103,9 +147,8 @@ class UniversalEmbedding(TableEmbedding):
     padded_to: Tensor
 
     def __init__(self, settings: EmbeddingSettings, sizes: Sizes):
-        super().__init__()
+        super().__init__(settings, sizes)
         model = settings.model
-        self.languages = list(sizes.words)
         self.padded = model.universal_mean == "padded"
         self.scratch = model.word_vectors == "scratch"
         if self.padded:
@@ -119,28 +162,17 @@ class UniversalEmbedding(TableEmbedding):
             for language in self.languages[1:]:
                 self[language].projection = self[self.languages[0]].projection
 
-    @staticmethod
-    def values(settings: EmbeddingSettings, vocabularies: Vocabularies, pretrained: Path | None) -> Values:
-        raise_together(
-            [
-                f"{language}: {len(vocabulary.english)} words"
-                for language, vocabulary in vocabularies.items()
-                if vocabulary.english is not None and len(vocabulary.english)
-            ],
-            "The vocabularies have words that are read as English, and the settings no `reduction`:",
-        )
-        tables = own_vectors(vocabularies)
-        return tables | pretrained_layers(settings, tables, pretrained)
-
-    @staticmethod
-    def sizes(settings: EmbeddingSettings, state: Mapping[str, Tensor]) -> Sizes:
-        tables = {language: state[f"{language}.table.weight"] for language in settings.languages}
-        vector = tables[settings.languages[0]].shape[1]
-        return Sizes({language: len(table) for language, table in tables.items()}, vector)
-
-    def copy_values(self, values: Values) -> None:
-        to_copy = {name: value for name, value in values.items() if not (self.scratch and ".table." in name)}
-        self.load_state_dict(to_copy, strict=False)
+    @torch.no_grad()
+    def begin(self, vocabularies: Vocabularies, pretrained: Path | None) -> None:
+        if not self.scratch:
+            for language, vocabulary in vocabularies.items():
+                table = self[language].table.weight
+                table.copy_(torch.from_numpy(vocabulary.vectors[: len(table)]))
+        if pretrained is not None:
+            what, hint = "a pretrained embedding of these languages and sizes", "Pretrain again."
+            layers = read_torch(pretrained, what, hint)
+            with reading(pretrained, what, hint):
+                self.load_state_dict(self.state_dict() | layers)
         self.forget_initial()
 
     def share_table(self) -> None:
@@ -160,16 +192,16 @@ class UniversalEmbedding(TableEmbedding):
         vectors = torch.stack([self[language].table(word_ids) for language, word_ids in ids.items()])
         return self.project(list(ids), vectors)
 
-    def means(self, words: Words) -> Tensor:
-        means = super().means(words)
+    def means(self, sentences: Mapping[str, Sentences], means: Tensor) -> Tensor:
         if not self.padded:
             return means
         zero = torch.zeros(1, dtype=torch.long, device=means.device)
         padding = as_float32(self.words(dict.fromkeys(self.languages, zero)))
-        numbers = torch.tensor([self.languages.index(language) for language in words.sentences])
-        counts = torch.tensor(list(words.sentences.values()))
+        numbers = torch.tensor([self.languages.index(language) for language in sentences])
+        lengths = [batch.lengths for batch in sentences.values()]
+        counts = torch.tensor(list(map(len, lengths)))
         language = to_device(numbers.repeat_interleave(counts), means.device)  # (B,)
-        count = to_device(words.lengths, means.device)
+        count = to_device(torch.cat(lengths), means.device)
         # The share of a padded sentence that its words fill.
         share = count / torch.maximum(count, self.padded_to.index_select(0, language))
         return torch.lerp(padding[:, 0].index_select(0, language), means, share[:, None].to(means.dtype))
@@ -181,96 +213,11 @@ class UniversalEmbedding(TableEmbedding):
         return {"words": sum(table.numel() for table in tables), "entries": 0, "layers": layers}
 
 
-def read_words(embedding: TableEmbedding, sentences: Mapping[str, Sentences]) -> Words:
-    """The words of sentences. A frozen sentence vector is the only word of its sentence.
-
-    On a CPU, each distinct word of a language is computed once. A GPU computes every occurrence, since the
-    CPU would wait for it to count the distinct words.
-    """
-    counts = {language: len(batch.lengths) for language, batch in sentences.items()}
-    lengths = torch.cat([batch.lengths for batch in sentences.values()])
-    if any(batch.vectors is not None for batch in sentences.values()):
-        frozen = [embedding[language].projection(batch.vectors) for language, batch in sentences.items()]
-        return Words(counts, lengths, torch.arange(len(lengths)), torch.cat(frozen))
-    device = next(embedding.parameters()).device
-    ids: list[Tensor] = []
-    rows: list[Tensor] = []
-    for batch in sentences.values():
-        words = batch.ids[real_words(batch.lengths, batch.ids.shape[1])]  # sentence by sentence
-        places = torch.arange(len(words))
-        if device.type == "cpu":
-            words, places = words.unique(return_inverse=True)
-        rows.append(places + sum(map(len, ids)))
-        ids.append(words)
-    padded_ids = pad_sequence(ids, batch_first=True)  # (L, M)
-    on_device = dict(zip(sentences, to_device(padded_ids, device), strict=True))
-    vectors = embedding.words(on_device).flatten(0, 1)
-    is_word = real_words(torch.tensor([len(words) for words in ids]), padded_ids.shape[1])
-    if not is_word.all():
-        vectors = vectors.index_select(0, to_device(is_word.flatten().nonzero()[:, 0], device))
-    return Words(counts, lengths, torch.cat(rows), as_float32(vectors))
-
-
-def real_words(lengths: Tensor, longest: int) -> Tensor:
-    """Whether a place (B, longest) holds a word, not padding, from word counts (B,)."""
-    return torch.arange(longest) < lengths[:, None]
-
-
-def own_vectors(vocabularies: Vocabularies) -> Values:
-    """Each language's table: the vectors of words that have their own; for sentence vectors padding's row."""
-    rows = {
-        language: 1 if vocabulary.unit != "word" else len(vocabulary.vectors) - len(english_rows(vocabulary))
-        for language, vocabulary in vocabularies.items()
-    }
-    return {
-        f"{language}.table.weight": torch.from_numpy(vocabulary.vectors[: rows[language]])
-        for language, vocabulary in vocabularies.items()
-    }
-
-
-def english_rows(vocabulary: Vocabulary) -> Tensor:
-    """The English rows of a language's last words, which have no vector of their own."""
-    english = vocabulary.english
-    return torch.empty(0, dtype=torch.long) if english is None else torch.from_numpy(english)
-
-
-def pretrained_layers(settings: EmbeddingSettings, tables: Values, path: Path | None) -> Values:
-    """Weights of the linear layers that read the tables, if they were pretrained.
-
-    Raises:
-        InputError: they have other languages or sizes.
-    """
-    if path is None:
-        return {}
-    layers = read_torch(path, "a pretrained embedding", "Delete it, then pretrain.")
-    size = settings.model.universal_dim
-    expected_shapes = {
-        name.replace("table.weight", f"projection.{kind}"): shape
-        for name, table in tables.items()
-        for kind, shape in (("weight", (size, table.shape[1])), ("bias", (size,)))
-    }
-    found_shapes = {name: tuple(value.shape) for name, value in layers.items()}
-    if found_shapes != expected_shapes:
-        raise InputError(
-            f"{path}: pretrained layers {found_shapes} do not fit the model's {expected_shapes}. "
-            "Pretrain with the same languages and sizes."
-        )
-    return layers
-
-
 def _from_scratch(rows: int, vector: int) -> Tensor:
     """Uniform between -0.1 and 0.1, as in the public code of VSE++; the padding's row is zeros."""
     table = torch.empty(rows, vector).uniform_(-0.1, 0.1)
     table[0] = 0
     return table
-
-
-def linear(size: int, out: int) -> nn.Linear:
-    """A linear layer with Glorot uniform weights and zero bias, as in the authors' framework."""
-    layer = nn.Linear(size, out)
-    nn.init.xavier_uniform_(layer.weight)
-    nn.init.zeros_(layer.bias)
-    return layer
 
 
 def as_float32(vectors: Tensor) -> Tensor:

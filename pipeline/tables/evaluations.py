@@ -21,7 +21,7 @@ REQUIRED_KEYS = {
     "training_groups",
 }  # fmt: skip
 # Keys that all seeds of an experiment share.
-COMMON = ("settings", "vocabularies")
+COMMON = ("settings",)
 OTHER_CANDIDATES = (
     "Numbers of one data set and language can be compared only among the same candidates. Make the "
     "evaluations again: snakemake --forcerun evaluate. If they still differ, so do the images that failed in "

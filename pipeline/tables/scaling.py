@@ -8,7 +8,7 @@ import pandas as pd
 
 from pipeline.common.errors import raise_together
 from pipeline.common.files import atomic_write
-from pipeline.models.saved import load_model
+from pipeline.models.model import load_model
 from pipeline.models.sizes import at_test_time, count_model
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.settings import ScalingSettings

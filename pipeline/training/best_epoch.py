@@ -11,10 +11,10 @@ import torch
 
 from pipeline.common.errors import raise_together
 from pipeline.common.files import atomic_write
+from pipeline.datasets.languages import tokenizer_versions
 from pipeline.datasets.origins import Origins
 from pipeline.evaluation.evaluate import mean_recalls
-from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.saved import ModelRecord, save_model, vocabulary_digest
+from pipeline.models.model import ModelRecord, RetrievalModel, save_model
 from pipeline.models.settings import SavedSettings
 from pipeline.training.loop import Run, Validation
 from pipeline.training.precision import exact_products
@@ -44,11 +44,12 @@ def row(mean: float, recalls: Mapping[str, float]) -> dict[str, float]:
 class BestModel:
     """The best model of a run, and what its files record.
 
-    captions, translations, groups: as `ModelRecord` has them.
+    features: attributes of the feature store. captions, translations, groups: as `ModelRecord` has them.
     """
 
     settings: TrainSettings | LessonsSettings
     vocabularies: Mapping[str, Vocabulary]
+    features: dict[str, Any]
     validation: Corpus
     captions: dict[str, Origins]
     translations: dict[str, Origins]
@@ -63,19 +64,22 @@ class BestModel:
         with atomic_write(curves) as temporary:
             pd.DataFrame(run.curves).to_csv(temporary, index=False)
         run.monitor.remove_partial_curves()
-        digests = {
-            language: vocabulary_digest(vocabulary.words)
+        words = {
+            language: vocabulary.words
             for language, vocabulary in self.vocabularies.items()
+            if vocabulary.unit == "word"
         }
         record = ModelRecord(
-            SavedSettings.model_validate(self.settings.as_values()),
-            digests,
-            best.epoch,
-            recalls,
-            self.captions,
-            self.translations,
-            len(run.curves) * run.batches.steps,
-            self.groups,
+            settings=SavedSettings.model_validate(self.settings.as_values()),
+            words=words,
+            features=self.features,
+            tokenizers={language: tokenizer_versions(language) for language in words},
+            epoch=best.epoch,
+            validation=recalls,
+            training_captions=self.captions,
+            training_translations=self.translations,
+            training_steps=len(run.curves) * run.batches.steps,
+            training_groups=self.groups,
         )
         save_model(output, model, record)
 

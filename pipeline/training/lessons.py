@@ -18,12 +18,11 @@ from pipeline.common.devices import to_device
 from pipeline.common.errors import InputError, raise_together
 from pipeline.evaluation.evaluate import mean_recalls
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
+from pipeline.images.store import store_attributes
 from pipeline.models.losses.ranking import ranking_loss
-from pipeline.models.retrieval_model import RetrievalModel, count_parameters
+from pipeline.models.model import RetrievalModel, count_parameters, new_model
 from pipeline.models.similarity import similarities
-from pipeline.models.start import start_model
 from pipeline.models.universal import UniversalEmbedding
-from pipeline.models.word_model import WordModel
 from pipeline.training.adam import Adam
 from pipeline.training.best_epoch import BestModel, row
 from pipeline.training.data import Inputs, training_origins
@@ -114,7 +113,15 @@ def lessons_data(inputs: Inputs, pairs: Sequence[Path], settings: LessonsSetting
         add_features(split, inputs.features, settings.features)
     captions, batches = captions_and_sampler(corpus, _pair_corpus(pairs, vocabularies, settings), settings)
     origins = training_origins(originals, corpus)
-    best = BestModel(settings, vocabularies, validation, origins, {}, [len(corpus.images)])
+    best = BestModel(
+        settings,
+        vocabularies,
+        store_attributes(inputs.features),
+        validation,
+        origins,
+        {},
+        [len(corpus.images)],
+    )
     return LessonsData(captions, corpus.features, batches, best)
 
 
@@ -163,13 +170,13 @@ def _steps_before_division(settings: LessonsSettings, steps: int) -> int | None:
 
 def union_model(
     vocabularies: Mapping[str, Vocabulary], features: int, settings: LessonsSettings
-) -> WordModel:
+) -> RetrievalModel:
     """A model whose languages share the sentence branch and one word table.
 
     "We use a single word embedding matrix containing the union of all words in all considered languages."
     """
-    model = start_model(settings, vocabularies, None, features)
-    assert isinstance(model, WordModel) and isinstance(model.universal, UniversalEmbedding)
+    model = new_model(settings, vocabularies, None, features)
+    assert isinstance(model.universal, UniversalEmbedding)
     model.universal.share_table()
     return model
 

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -9,17 +10,18 @@ import torch
 from pipeline.common.devices import to_device
 from pipeline.models.losses.loss import Step, Terms, losses
 from pipeline.models.losses.triplets import PLANS, Segment
-from pipeline.models.protocols import Embedded
-from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.training.batches import Batch
 from pipeline.training.loop import Moment
 from pipeline.training.precision import embedding_precision
 from pipeline.training.settings import TrainSettings
 from pipeline.words.corpus import Corpus, Sentences
 
+if TYPE_CHECKING:  # an edit of the model reruns no pretraining
+    from pipeline.models.model import Embedded, RetrievalModel
+
 
 def training_terms(
-    model: RetrievalModel, corpus: Corpus, batch: Batch, settings: TrainSettings, moment: Moment
+    model: "RetrievalModel", corpus: Corpus, batch: Batch, settings: TrainSettings, moment: Moment
 ) -> Terms:
     """The weighted terms of the experiment's losses, whose sum is minimised, by name."""
     step = training_step(model, corpus, batch, settings.training.precision, moment)
@@ -30,14 +32,14 @@ def training_terms(
 
 
 def training_step(
-    model: RetrievalModel, corpus: Corpus, batch: Batch, precision: str, moment: Moment
+    model: "RetrievalModel", corpus: Corpus, batch: Batch, precision: str, moment: Moment
 ) -> Step:
     """A batch with its embeddings, in the precision of the training."""
     device = corpus.features.device
     sentences = {language: corpus.languages[language].take(rows) for language, rows in batch.rows.items()}
     features = corpus.features[to_device(torch.from_numpy(batch.images), device)]
 
-    def embed(batch_sentences: Mapping[str, Sentences]) -> Embedded:
+    def embed(batch_sentences: Mapping[str, Sentences]) -> "Embedded":
         with embedding_precision(precision, device):
             return model.embed_sentences(batch_sentences)
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import torch
 from torch.nn import functional as F
 
-from pipeline import registry
 from pipeline.common.torch_files import write_torch
+from pipeline.models.embedding import Sizes, embedding_class
 from pipeline.models.losses.neighborhood import neighborhood_loss
 from pipeline.models.settings import Triplets
-from pipeline.models.universal import UniversalEmbedding, read_words
+from pipeline.models.universal import UniversalEmbedding
 from pipeline.training.adam import Adam
 from pipeline.training.batches import Batch
 from pipeline.training.data import Inputs, pretraining_data
@@ -67,16 +67,15 @@ def pretraining_terms(
 ) -> dict[str, torch.Tensor]:
     """The neighbourhood constraints on u only (MULE: pretraining MULE with paired sentences)."""
     sentences = {language: corpus.languages[language].take(rows) for language, rows in batch.rows.items()}
-    universal = F.normalize(embedding.means(read_words(embedding, sentences)), dim=-1)
+    universal = F.normalize(embedding.read(sentences).means, dim=-1)
     return {"neighborhood": neighborhood_loss([universal], batch_segments(batch), triplets)}
 
 
 def _embedding(vocabularies: Mapping[str, Vocabulary], settings: PretrainSettings) -> UniversalEmbedding:
     """The embedding with its word tables, which stay as they are."""
-    kind: type[UniversalEmbedding] = registry.load(registry.embedding(settings))
-    values = kind.values(settings, vocabularies, None)
-    embedding = kind(settings, kind.sizes(settings, values))
-    embedding.copy_values(values)
+    embedding = embedding_class(settings)(settings, Sizes.of(vocabularies))
+    assert isinstance(embedding, UniversalEmbedding)
+    embedding.begin(vocabularies, None)
     for language in embedding.languages:
         embedding[language].table.requires_grad_(False)
     return embedding

@@ -7,9 +7,9 @@ from pathlib import Path
 import torch
 
 from pipeline import registry
-from pipeline.models.losses.loss import losses
-from pipeline.models.retrieval_model import RetrievalModel, count_parameters
-from pipeline.models.start import start_model
+from pipeline.images.store import store_attributes
+from pipeline.models.losses.loss import add_layers, losses
+from pipeline.models.model import RetrievalModel, count_parameters, new_model
 from pipeline.training.adam import Adam
 from pipeline.training.batches import Batch
 from pipeline.training.best_epoch import BestModel, validate
@@ -59,13 +59,20 @@ def train(
     def start(device: torch.device) -> RunAndWriter[Batch]:
         data = training_data(inputs, settings).to(device)
         numbers = data.corpus.features.shape[1]
-        model = start_model(settings, data.vocabularies, inputs.pretrained, numbers)
-        model.pad_to(data.longest)
+        model = new_model(settings, data.vocabularies, inputs.pretrained, numbers)
+        add_layers(model, settings)
+        model.universal.pad_to(data.longest)
         _log_sizes(model, data.corpus, settings)
         run = training_run(model.to(device), data, settings, Monitor(curves, events))
         groups = [len(group) for group in data.batches.groups]
         best = BestModel(
-            settings, data.vocabularies, data.validation, data.captions, data.translations, groups
+            settings,
+            data.vocabularies,
+            store_attributes(features),
+            data.validation,
+            data.captions,
+            data.translations,
+            groups,
         )
         return run, lambda: best.write(run, curves, output)
 

@@ -9,7 +9,7 @@ import torch
 from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.evaluation.ranks import both_ranks
 from pipeline.evaluation.recall import recalls
-from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.model import RetrievalModel
 from pipeline.words.corpus import Corpus
 
 CAPTIONS = 5

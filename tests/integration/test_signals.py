@@ -16,7 +16,7 @@ from run_stages import pretrain, train
 from pipeline.common.errors import InputError
 from pipeline.common.signals import Interrupted
 from pipeline.evaluation.evaluate import mean_recalls
-from pipeline.models.saved import load_model
+from pipeline.models.model import load_model
 from pipeline.training import best_epoch, loop
 from pipeline.training.data import Inputs
 

@@ -17,7 +17,7 @@ from pipeline.datasets.tokenize import with_tokens
 from pipeline.evaluation.consistency import evaluate_consistency
 from pipeline.evaluation.evaluate import evaluate
 from pipeline.evaluation.settings import ConsistencySettings, EvaluateSettings
-from pipeline.models.saved import load_model
+from pipeline.models.model import load_model
 from pipeline.models.settings import Consistency
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import percentages

@@ -25,7 +25,7 @@ from pipeline.common.signals import Interrupted
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.evaluation.evaluate import evaluate
 from pipeline.evaluation.settings import EvaluateSettings
-from pipeline.models.saved import load_model
+from pipeline.models.model import load_model
 from pipeline.settings import merge, read
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import percentages
@@ -484,7 +484,7 @@ def test_pretrained_layers_of_other_languages_or_sizes_are_refused(
     }
     torch.save(layers, tmp_path / "pretrained.pt")
     wrong = Inputs(inputs.sentences, [], inputs.words, inputs.features, tmp_path / "pretrained.pt")
-    with pytest.raises(InputError, match="Pretrain with the same languages"):
+    with pytest.raises(InputError, match="pretrained embedding of these"):
         train_model(wrong, experiment, tmp_path)
 
 

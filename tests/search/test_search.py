@@ -28,7 +28,7 @@ from proxied import stripping_proxy
 from searched import Served, command, environment, run, served
 
 from pipeline.common.errors import InputError
-from pipeline.models.saved import load_model
+from pipeline.models.model import load_model
 from pipeline.words.corpus import Sentences
 from pipeline.words.vocabulary import read_vocabulary
 from search import load, open_index

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 from run_stages import block_of
-from small import saved_settings, word_model
+from small import record, saved_settings, word_model
 
 from pipeline.common.errors import InputError
-from pipeline.models.saved import ModelRecord, load_model, save_model
+from pipeline.models.model import load_model, save_model
 from pipeline.models.settings import Model, ModelSettings, SavedSettings
 from pipeline.training.checkpoint import keep_finished, restore_finished
 from pipeline.training.data import Inputs
@@ -83,7 +83,13 @@ def test_equal_models_are_equal_bytes_even_if_equal_texts_are_different_objects(
     settings = saved_settings(ModelSettings(languages=["en"], model=Model()))
     for name, language in (("whole.pt", "en"), ("resumed.pt", english)):
         captions, translations = {language: {"human": 3}}, {f"de-{language}": {"google": 1}}
-        saved = ModelRecord(settings, {"en": "digest"}, 1, {language: 50.0}, captions, translations, 9, [4])
+        saved = record(
+            settings,
+            words={"en": ["", "a"]},
+            validation={language: 50.0},
+            training_captions=captions,
+            training_translations=translations,
+        )
         save_model(tmp_path / name, made, saved)
     assert (tmp_path / "whole.pt").read_bytes() == (tmp_path / "resumed.pt").read_bytes()
 
@@ -93,6 +99,6 @@ def test_weights_that_do_not_fit_their_settings_are_one_message(tmp_path: Path) 
     for name, model in (("other sizes", {}), ("other layers", {"encoder": "vse"})):
         settings = ModelSettings(languages=["en"], model=block_of(Model, {"universal_dim": 2, **model}))
         path = tmp_path / f"{name}.pt"
-        save_model(path, made, ModelRecord(saved_settings(settings), {}, 1, {}, {}, {}, 1, [1]))
+        save_model(path, made, record(settings))
         with pytest.raises(InputError, match="not a model of this project"):
             load_model(path)

@@ -24,7 +24,7 @@ from pipeline.evaluation.ranks import both_ranks
 from pipeline.models import consistency
 from pipeline.models.consistency import Combiner, ScoredQueries, fit, triplet_loss
 from pipeline.models.losses.matching import matching_loss
-from pipeline.models.retrieval_model import count_parameters
+from pipeline.models.model import count_parameters
 from pipeline.models.settings import Consistency, Matching, Triplets
 
 TRIPLETS = Triplets(num_hard_negatives=3, distance="cosine")  # and a margin of 0.05

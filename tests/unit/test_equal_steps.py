@@ -10,7 +10,7 @@ from run_stages import block_of, train
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
-from pipeline.models.saved import load_model
+from pipeline.models.model import load_model
 from pipeline.plan import training as plan
 from pipeline.plan.plan import Plan
 from pipeline.training import loop

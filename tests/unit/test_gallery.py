@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from small import saved_settings
+from small import record, saved_settings
 from torch import Tensor
 
 from pipeline.common.errors import InputError
@@ -29,7 +29,7 @@ from pipeline.evaluation import checks
 from pipeline.evaluation import evaluate as evaluation
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.images.partial import finish, open_partial
-from pipeline.models.saved import ModelRecord, vocabulary_digest
+from pipeline.models.model import ModelRecord
 from pipeline.models.settings import Model, ModelSettings
 from pipeline.report import figures
 from pipeline.report.settings import RetrievedSettings
@@ -107,17 +107,11 @@ def saved_model(languages: list[str]) -> ModelRecord:
         "scale": "demo", "dataset": "d", "experiment": "e", "seed": 0, "languages": languages,
         "caption_origins": {}, "max_caption_length": 5, "features": {},
     }  # fmt: skip
-    digests = {language: vocabulary_digest(vocabulary(language).words) for language in languages}
-    return ModelRecord(
+    return record(
         saved_settings(ModelSettings(languages=languages, model=Model()), **settings),
-        digests,
-        1,
-        dict.fromkeys(languages, 100.0),
-        {},
-        {},
-        1,
-        [1],
-    )  # one image is for validation
+        words={language: vocabulary(language).words for language in languages},
+        validation=dict.fromkeys(languages, 100.0),  # one image is for validation
+    )
 
 
 class Project:

@@ -5,19 +5,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from small import hybrid_values
+from small import fill, hybrid_values
 from torch import Tensor, nn
 
 from pipeline.common.errors import InputError
+from pipeline.models.embedding import Sizes
 from pipeline.models.hybrid import (
     HybridEmbedding,
     WordRows,
     principal_components,
     write_assignment,
 )
-from pipeline.models.protocols import Sizes
 from pipeline.models.settings import EmbeddingSettings, Hybrid, Masking, UniversalModel
-from pipeline.models.universal import read_words
 from pipeline.words.corpus import Sentences
 from pipeline.words.vocabulary import Vocabulary
 
@@ -48,7 +47,7 @@ def new_embedding(masks: bool = False) -> HybridEmbedding:
 
 def hybrid(masks: bool = False) -> HybridEmbedding:
     made = new_embedding(masks).double()
-    made.copy_values(hybrid_values(OWN, PLACES, ENTRIES, masks))
+    fill(made, hybrid_values(OWN, PLACES, ENTRIES, masks))
     layer = made["en"].projection
     assert isinstance(layer, nn.Linear)
     with torch.no_grad():
@@ -80,7 +79,7 @@ def test_mask_is_one_vector_for_all_languages() -> None:
 def test_mask_is_initialised_between_minus_and_plus_a_tenth() -> None:
     torch.manual_seed(3)
     made = new_embedding(masks=True)
-    made.copy_values(hybrid_values(OWN, PLACES, ENTRIES.float(), masks=True))
+    fill(made, hybrid_values(OWN, PLACES, ENTRIES.float(), masks=True))
     torch.manual_seed(3)
     assert torch.equal(made.entries.weight[-1], torch.empty(2).uniform_(-0.1, 0.1))
 
@@ -88,7 +87,7 @@ def test_mask_is_initialised_between_minus_and_plus_a_tenth() -> None:
 def test_a_sentence_is_the_mean_of_its_words() -> None:
     sentences = Sentences(torch.tensor([[1, 2, 4], [3, 0, 0]]), torch.tensor([3, 1]))
     made = hybrid()
-    found = made.means(read_words(made, {"en": sentences}))
+    found = made.read({"en": sentences}).means
     assert found.tolist() == [[16.5 / 3, 29.5 / 3], [3.5, 4.5]]
 
 
@@ -98,17 +97,15 @@ def test_words_are_read_sentence_by_sentence_and_each_is_computed_once() -> None
         "en": Sentences(torch.tensor([[1, 2, 4], [3, 1, 0]]), torch.tensor([3, 2])),
         "de": Sentences(torch.tensor([[1]]), torch.tensor([1])),
     }
-    words = read_words(made, sentences)
+    words = made.read(sentences)
     assert words.in_order().tolist() == [[6.5, 9.5], [0, 20], [10, 0], [3.5, 4.5], [6.5, 9.5], [0, 20]]
     assert words.vectors.tolist() == [[6.5, 9.5], [0, 20], [3.5, 4.5], [10, 0], [0, 20]]  # en 1 to 4, de 1
     assert words.lengths.tolist() == [3, 2, 1]
-    assert words.sentences == {"en": 2, "de": 1}
 
 
 def test_only_words_in_the_batch_have_a_gradient() -> None:
     made = hybrid(masks=True)
-    words = read_words(made, {"en": Sentences(torch.tensor([[1, 2]]), torch.tensor([2]))})
-    made.means(words).sum().backward()
+    made.read({"en": Sentences(torch.tensor([[1, 2]]), torch.tensor([2]))}).means.sum().backward()
     table, entries = made["en"].table.weight.grad, made.entries.weight.grad
     assert table is not None and entries is not None
     assert table.abs().sum(1).gt(0).tolist() == [False, True]
@@ -125,8 +122,8 @@ def test_gradients_are_those_of_finite_differences() -> None:
         entries = torch.cat([torch.zeros(1, 2), values[0][1:]])  # padding's row is not a weight
         state = dict(zip(names, [entries, *values[1:]], strict=True))
         with torch.nn.utils.stateless._reparametrize_module(made, state):
-            words = read_words(made, sentences)
-            return made.means(words).square().sum() + words.in_order().square().sum()
+            words = made.read(sentences)
+            return words.means.square().sum() + words.in_order().square().sum()
 
     assert torch.autograd.gradcheck(read, begin)
 
@@ -180,33 +177,26 @@ def write_entries(folder: Path) -> Path:
 def test_the_embedding_starts_from_the_assignment_and_is_read_back(tmp_path: Path, masking: bool) -> None:
     torch.manual_seed(0)
     words, chosen = vocabularies(en=5, de=2), settings(masking, vector=2)
-    values = HybridEmbedding.values(chosen, words, write_entries(tmp_path))
-    sizes = HybridEmbedding.sizes(chosen, values)
+    path = write_entries(tmp_path)
+    sizes = Sizes.of(words, shared=HybridEmbedding.shared_vectors(words, path))
     made = HybridEmbedding(chosen, sizes)
-    made.copy_values(values)
+    made.begin(words, path)
     components = principal_components(torch.from_numpy(words["en"].vectors[1:]), 2)
     assert torch.equal(made["en"].table.weight, components[[2, 0]])  # word 3, then word 1
     assert torch.equal(made["en"].initial, made["en"].table.weight)
     assert torch.equal(made.entries.weight[1:3], ENTRIES.float())
     assert len(made.entries.weight) == 3 + masking
-    assert HybridEmbedding.sizes(chosen, made.state_dict()) == sizes
     again = HybridEmbedding(chosen, sizes)
     again.load_state_dict(made.state_dict())
     ids = torch.arange(6 if masking else 5)
     assert torch.equal(again.words({"en": ids}), made.words({"en": ids}))
 
 
-def test_other_vocabularies_and_damaged_files_are_reported(tmp_path: Path) -> None:
+def test_a_missing_or_damaged_assignment_is_reported(tmp_path: Path) -> None:
+    words, path = vocabularies(en=5), write_entries(tmp_path)
     with pytest.raises(InputError, match="run `assign`"):
-        HybridEmbedding.values(settings(), vocabularies(en=5), None)
-    path = write_entries(tmp_path)
-    with pytest.raises(InputError, match=r"'en': assigned \(5, 2\), .* have \(9, 2\)") as caught:
-        HybridEmbedding.values(settings(), vocabularies(en=9, fr=3), path)
-    assert "'fr': assigned (0, 0)" in str(caught.value)
-    fewer = settings().model_copy(update={"hybrid": Hybrid(frequent_words=1, frequent_dim=1)})
-    with pytest.raises(InputError, match=r"'en': assigned \(5, 2\), .* have \(5, 1\)"):
-        HybridEmbedding.values(fewer, vocabularies(en=5), path)
+        HybridEmbedding.shared_vectors(words, None)
     path.unlink()
     path.write_text("<html>")
     with pytest.raises(InputError, match="not an assignment of words"):
-        HybridEmbedding.values(settings(), vocabularies(en=5), path)
+        HybridEmbedding.shared_vectors(words, path)

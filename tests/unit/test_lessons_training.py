@@ -12,6 +12,7 @@ import pytest
 import torch
 from reference.losses import ranking_loss
 from run_stages import block_of, train_lessons
+from small import universal
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
@@ -21,9 +22,8 @@ from pipeline.evaluation.evaluate import evaluate, mean_recalls
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.images.settings import FeatureSettings
 from pipeline.images.store import write_features
-from pipeline.models.saved import load_model
+from pipeline.models.model import RetrievalModel, load_model
 from pipeline.models.settings import Model
-from pipeline.models.word_model import WordModel
 from pipeline.training import best_epoch, lessons, loop, validation_as_public_code
 from pipeline.training.data import Inputs
 from pipeline.training.lessons import (
@@ -79,7 +79,7 @@ def vocabularies(size: int = 9) -> dict[str, Vocabulary]:
 
 
 @pytest.fixture
-def model() -> WordModel:
+def model() -> RetrievalModel:
     torch.manual_seed(0)
     return union_model(vocabularies(), 7, lessons_settings(SETTINGS)).double()
 
@@ -97,7 +97,7 @@ def features() -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(2).normal(size=(4, 7)))
 
 
-def read(model: WordModel, words: list[int]) -> torch.Tensor:
+def read(model: RetrievalModel, words: list[int]) -> torch.Tensor:
     """A caption's embedding, read on its own without padding."""
     caption = Sentences(torch.tensor([words]), torch.tensor([len(words)]))
     return model.embed_sentences({"de": caption}).multimodal[0]
@@ -111,7 +111,7 @@ def loss_by_reading(first: list[torch.Tensor], second: list[torch.Tensor], hinge
 
 @pytest.mark.parametrize("hinge", ["max", "sum"])
 def test_captions_against_images(
-    model: WordModel, captions: LanguageCorpus, features: torch.Tensor, hinge: str
+    model: RetrievalModel, captions: LanguageCorpus, features: torch.Tensor, hinge: str
 ) -> None:
     """Captions 0 and 1 describe one image: each is the other's negative, as is the image's copy."""
     rows = np.array([1, 5, 0, 3])
@@ -123,7 +123,7 @@ def test_captions_against_images(
 
 @pytest.mark.parametrize("lengths", ["correct", "reversed"])
 def test_captions_against_captions(
-    model: WordModel, captions: LanguageCorpus, features: torch.Tensor, lengths: str
+    model: RetrievalModel, captions: LanguageCorpus, features: torch.Tensor, lengths: str
 ) -> None:
     """As published code, by hand: lengths 2 5 1 are read as 2 1 5, and 3 4 2 as 3 2 4."""
     pairs = np.array([[0, 3], [1, 4], [2, 5]])
@@ -144,18 +144,18 @@ def test_reversed_lengths_give_the_shortest_the_longest() -> None:
 
 
 def test_all_languages_have_one_word_table(
-    model: WordModel, captions: LanguageCorpus, features: torch.Tensor
+    model: RetrievalModel, captions: LanguageCorpus, features: torch.Tensor
 ) -> None:
     """A step in one language changes the words that the others read, but never padding."""
-    assert model.universal["en"].table is model.universal["de"].table
+    assert universal(model)["en"].table is universal(model)["de"].table
     before = read(model, [4, 2]).detach().clone()
     optimizer = torch.optim.Adam(model.parameters(), 0.01)
     step_loss(model, captions, features, np.arange(6), lessons_settings(SETTINGS)).backward()
     optimizer.step()
     assert not torch.allclose(read(model, [4, 2]), before)
-    assert not model.universal["en"].table.weight[0].any()
-    # The table once (10 x 5), GRU (3 x 12 x (5 + 12 + 2)), image layer (7 x 12 + 12), classifier, unused.
-    assert sum(map(torch.numel, model.parameters())) == 50 + 684 + 96 + 4 * 2 + 2
+    assert not universal(model)["en"].table.weight[0].any()
+    # The table once (10 x 5), GRU (3 x 12 x (5 + 12 + 2)), image layer (7 x 12 + 12).
+    assert sum(map(torch.numel, model.parameters())) == 50 + 684 + 96
 
 
 def test_captions_of_all_languages_are_concatenated_with_their_pairs() -> None:
@@ -206,7 +206,7 @@ def perfect(monkeypatch: pytest.MonkeyPatch, each: int, images: int) -> Corpus:
 
 
 def test_validation_of_the_published_code_with_one_caption_of_each_image(
-    model: WordModel, monkeypatch: pytest.MonkeyPatch
+    model: RetrievalModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten images and captions that match exactly; only images 0 and 5 are queries.
 
@@ -218,7 +218,7 @@ def test_validation_of_the_published_code_with_one_caption_of_each_image(
 
 
 def test_validation_is_the_same_if_images_have_five_captions(
-    model: WordModel, monkeypatch: pytest.MonkeyPatch
+    model: RetrievalModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert mean_recall_by_fives(model, perfect(monkeypatch, 5, 7), "en") == 100
     monkeypatch.undo()
@@ -296,11 +296,11 @@ def test_a_training_learns_stops_and_is_evaluated(selection_folder: Path, tmp_pa
         6 * (curves["val_mR_en"] + curves["val_mR_de"]).iloc[best]
     )
     model, saved = load_model(path)
-    assert isinstance(model, WordModel)
+    assert isinstance(model, RetrievalModel)
     assert saved.epoch == best + 1
     assert saved.training_captions == {"en": {"human": 120}, "de": {"human": 60}}
     assert (saved.training_steps, saved.training_groups) == (10 * len(curves), [40])
-    assert torch.equal(model.universal["en"].table.weight, model.universal["de"].table.weight)
+    assert torch.equal(universal(model)["en"].table.weight, universal(model)["de"].table.weight)
     evaluate(
         path,
         selection_folder / "features.h5",

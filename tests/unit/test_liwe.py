@@ -9,20 +9,20 @@ import pytest
 import torch
 from reference import liwe as liwe_by_reading
 from reference import losses as reference
-from small import saved_settings
+from small import record
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import caption_table, write_sentences
-from pipeline.models.branches import last_states
-from pipeline.models.liwe import BidirectionalBranch, LiweModel
+from pipeline.models.branches import BidirectionalBranch, last_states, packed_states
+from pipeline.models.embedding import Words
+from pipeline.models.liwe import SpelledWords
 from pipeline.models.losses.liwe import LiweLoss, annealed_loss
-from pipeline.models.saved import ModelRecord, load_model, save_model
+from pipeline.models.model import RetrievalModel, load_model, new_model, save_model
 from pipeline.models.settings import Liwe, Model, ModelSettings
 from pipeline.models.sizes import count
-from pipeline.models.start import start_model
 from pipeline.training.batches import Batch, Sampler
 from pipeline.training.liwe import PacedSampler, rate_at
 from pipeline.training.loop import Moment
@@ -52,16 +52,19 @@ def settings(languages: Iterable[str] = WORDS) -> ModelSettings:
     return ModelSettings(languages=list(languages), model=Model(encoder="liwe", hidden_size=6), liwe=LIWE)
 
 
-def new_model(words: dict[str, list[str]] = WORDS) -> LiweModel:
+def started(words: dict[str, list[str]] = WORDS) -> RetrievalModel:
     """A model for image features of seven numbers, before its first step."""
-    made = start_model(settings(words), vocabularies(words), None, 7)
-    assert isinstance(made, LiweModel)
-    return made
+    return new_model(settings(words), vocabularies(words), None, 7)
 
 
-def model() -> LiweModel:
+def spelled(made: RetrievalModel) -> SpelledWords:
+    assert isinstance(made.universal, SpelledWords)
+    return made.universal.eval()
+
+
+def model() -> RetrievalModel:
     torch.manual_seed(0)
-    return new_model().double()
+    return started().double()
 
 
 def sentences(rows: list[list[int]]) -> Sentences:
@@ -73,27 +76,28 @@ def sentences(rows: list[list[int]]) -> Sentences:
 
 
 def test_words_come_sentence_by_sentence_whatever_their_lengths() -> None:
-    words, rows = model().spelled.eval(), [[1], [2, 3, 1], [3, 2]]
-    together, lengths = words({"en": sentences(rows)})
-    assert lengths.tolist() == [1, 3, 2]
-    torch.testing.assert_close(together, torch.cat([words({"en": sentences([row])})[0] for row in rows]))
+    embedding, rows = spelled(model()), [[1], [2, 3, 1], [3, 2]]
+    together = embedding.read({"en": sentences(rows)})
+    assert together.lengths.tolist() == [1, 3, 2]
+    apart = [embedding.read({"en": sentences([row])}).in_order() for row in rows]
+    torch.testing.assert_close(together.in_order(), torch.cat(apart))
 
 
 def test_a_words_concatenated_character_vectors_pass_through_the_layers() -> None:
-    words = model().spelled.eval()
-    found, lengths = words({"en": sentences([[1, 2], [3]])})
-    assert lengths.tolist() == [2, 1]
-    weights = {f"spelled.{name}": value for name, value in words.state_dict().items()}
+    embedding = spelled(model())
+    found = embedding.read({"en": sentences([[1, 2], [3]])})
+    assert found.lengths.tolist() == [2, 1]
+    weights = {f"spelled.{name}": value for name, value in embedding.state_dict().items()}
     sizes = {"liwe": LIWE.model_dump()}
     expected = liwe_by_reading.word_vectors(weights, sizes, [["ab", "c"], ["abc"]], training=False)
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(found.in_order(), expected)
 
 
 def test_languages_share_the_characters_that_they_have_in_common() -> None:
-    words = model().spelled.eval()
-    english, _ = words({"en": sentences([[1]])})
-    shared = new_model({"en": ["", "a"], "ru": ["", "a"]}).spelled
-    assert words.alphabet.tolist() == [0, *map(ord, "abcад")]
+    embedding = spelled(model())
+    english = embedding.read({"en": sentences([[1]])}).in_order()
+    shared = spelled(started({"en": ["", "a"], "ru": ["", "a"]}))
+    assert embedding.alphabet.tolist() == [0, *map(ord, "abcад")]
     assert torch.equal(shared.get_buffer("spelling_en"), shared.get_buffer("spelling_ru"))
     assert english.shape == (1, 4)
 
@@ -110,25 +114,26 @@ def test_a_sentence_is_the_mean_of_both_states_at_its_last_word() -> None:
     expected = F.normalize(torch.stack(states).mean(1))
     weight = torch.randn_like(expected)
     wanted = torch.autograd.grad((expected * weight).sum(), [words, *both_ways.parameters()])
-    found = branch(words, lengths)
+    found = branch(Words(lengths, torch.arange(7), words, words))
     torch.testing.assert_close(found, expected)
     got = torch.autograd.grad((found * weight).sum(), [words, *weights])
     for first, second in zip(got, wanted, strict=True):
         torch.testing.assert_close(first, second)
-    torch.testing.assert_close(last_states(branch.recurrent, words, lengths), branch._by_tree(words, lengths))
+    by_tree = last_states(branch.recurrent, Words(lengths, torch.arange(7), words, words))
+    torch.testing.assert_close(packed_states(branch.recurrent, words, lengths), by_tree)
 
 
 def test_weights_are_initialised_as_by_pytorch() -> None:
     """Seven characters, words of four; the layers of words, both GRUs, the image's layer."""
     torch.manual_seed(0)
-    made = new_model()
+    made = started()
     torch.manual_seed(0)
     letters, first, second = nn.Embedding(6, 3, padding_idx=0), nn.Linear(12, 5), nn.Linear(5, 4)
     rest: list[nn.Module] = [nn.GRU(4, 6), nn.GRUCell(4, 6), nn.Linear(7, 6)]
     found = made.state_dict()
-    assert torch.equal(found["spelled.characters.weight"], letters.weight)
+    assert torch.equal(found["universal.characters.weight"], letters.weight)
     for place, layer in ((0, first), (3, second)):
-        name = f"spelled.layers.{place}"
+        name = f"universal.layers.{place}"
         assert torch.equal(found[f"{name}.bias"], layer.bias)
         assert torch.equal(found[f"{name}.parametrizations.weight.original1"], layer.weight)
     names = "branches.shared.recurrent", "branches.shared.backwards", "image_branch.layers.0"
@@ -162,7 +167,7 @@ def sampler(of: Corpus, batch: int = 3) -> Sampler:
     return Sampler(of, [np.arange(5)], drawing, 0)
 
 
-def liwe_terms(made: LiweModel, of: Corpus, batch: Batch, step: int) -> dict[str, Tensor]:
+def liwe_terms(made: RetrievalModel, of: Corpus, batch: Batch, step: int) -> dict[str, Tensor]:
     return LiweLoss(LIWE, settings()).terms(training_step(made, of, batch, "float32", Moment(step, 0.0)))
 
 
@@ -223,17 +228,11 @@ def test_the_rate_drops_once() -> None:
 
 def test_a_saved_model_gives_the_same_embeddings(tmp_path: Path) -> None:
     made = model().float().eval()
-    saved = ModelRecord(saved_settings(settings()), {}, 1, {}, {}, {}, 1, [1])
-    save_model(tmp_path / "model.pt", made, saved)
+    save_model(tmp_path / "model.pt", made, record(settings()))
     again, _ = load_model(tmp_path / "model.pt")
     again.eval()
     asked = {"en": sentences([[1, 3], [2]]), "ru": sentences([[2, 1]])}
     assert torch.equal(again.embed_sentences(asked).multimodal, made.embed_sentences(asked).multimodal)
-
-
-def test_words_of_another_length_are_refused() -> None:
-    with pytest.raises(InputError, match=r"(?s)liwe.max_word_length is 4.*en: words of 5 characters"):
-        LiweModel.values(settings(["en"]), {"en": Vocabulary("en", [""], codes([""], 5).numpy())}, None)
 
 
 def test_words_are_spelled_in_the_characters_that_training_knows() -> None:

@@ -6,22 +6,22 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from small import corpus, word_model
+from small import corpus, universal, word_model
 from torch import nn
 from torch.nn import functional as F
 
 from pipeline.evaluation import embed
-from pipeline.models.retrieval_model import count_parameters
+from pipeline.models.model import RetrievalModel, count_parameters
 from pipeline.models.settings import Model
-from pipeline.models.universal import read_words
-from pipeline.models.word_model import WordModel
 from pipeline.words.corpus import Sentences
 
 PAPER: dict[str, Any] = Model(recurrent_init="pytorch").model_dump()
 SMALL = {**PAPER, "universal_dim": 8, "multimodal_dim": 6, "hidden_size": 10, "image_hidden_size": 12}
 
 
-def model(branches: str, settings: dict[str, Any], languages: tuple[str, ...] = ("en", "de")) -> WordModel:
+def model(
+    branches: str, settings: dict[str, Any], languages: tuple[str, ...] = ("en", "de")
+) -> RetrievalModel:
     torch.manual_seed(0)
     size, features = (300, 2048) if settings is PAPER else (5, 9)
     vectors = {language: F.pad(torch.randn(7, size), (0, 0, 1, 0)) for language in languages}
@@ -79,26 +79,26 @@ def test_a_shared_branch_treats_languages_alike_and_separate_branches_do_not() -
     for branches, alike in (("shared", True), ("separate", False)):
         made = model(branches, SMALL)
         for language in ("en", "de"):
-            made.universal[language].load_state_dict(made.universal["en"].state_dict())
+            universal(made)[language].load_state_dict(universal(made)["en"].state_dict())
         english, german = made.embed_sentences({"en": sentences, "de": sentences}).multimodal
         assert torch.allclose(english, german) == alike
 
 
 def test_the_mean_runs_over_projected_words_and_not_over_padding() -> None:
-    universal = model("shared", SMALL).universal
+    embedding = universal(model("shared", SMALL))
     row = Sentences(torch.tensor([[3, 5, 0, 0]]), torch.tensor([2]))
-    words = universal["en"](row.ids)[0]
-    found = universal.means(read_words(universal, {"en": row}))
+    words = embedding["en"](row.ids)[0]
+    found = embedding.read({"en": row}).means
     torch.testing.assert_close(found[0], (words[0] + words[1]) / 2)
 
 
 def test_a_shared_universal_layer_is_one_for_all_languages() -> None:
     made = model("shared", {**SMALL, "universal_layers": "shared"})
     apart = model("shared", SMALL)
-    assert made.universal["de"].projection is made.universal["en"].projection
+    assert universal(made)["de"].projection is universal(made)["en"].projection
     assert count_parameters(apart) - count_parameters(made) == 5 * 8 + 8
-    assert len(made.universal.projections()) == 2
-    torch.testing.assert_close(made.universal["en"].table.weight, apart.universal["en"].table.weight)
+    assert len(universal(made).projections()) == 2
+    torch.testing.assert_close(universal(made)["en"].table.weight, universal(apart)["en"].table.weight)
 
 
 def test_sentence_vectors_are_read_in_place_of_words() -> None:
@@ -107,7 +107,7 @@ def test_sentence_vectors_are_read_in_place_of_words() -> None:
     vectors = torch.randn(2, 5)
     sentences = Sentences(torch.tensor([[1], [2]]), torch.tensor([1, 1]), vectors)
     found = made.embed_sentences({"de": sentences})
-    first = made.universal["de"].projection(vectors)
+    first = universal(made)["de"].projection(vectors)
     torch.testing.assert_close(found.universal, F.normalize(first, dim=-1))
     last = made.branches["shared"].get_submodule("layers.3")
     scale = (1 + 1e-5) ** 0.5  # batch norm in evaluation mode, its running variance still 1
@@ -115,7 +115,7 @@ def test_sentence_vectors_are_read_in_place_of_words() -> None:
 
 
 def test_drift_by_hand() -> None:
-    made = model("shared", SMALL).universal
+    made = universal(model("shared", SMALL))
     assert made.drift().item() == 0.0
     with torch.no_grad():
         made["en"].table.weight[2, 3] += 2.0
@@ -130,7 +130,7 @@ def test_linear_layers_are_initialised_as_in_the_authors_framework(encoder: str)
     sizes = {"universal_dim": 70, "multimodal_dim": 60, "hidden_size": 50, "image_hidden_size": 40}
     made = model("shared", {**SMALL, **sizes, "encoder": encoder, "recurrent": "gru"})
     layers = [layer for layer in made.modules() if isinstance(layer, nn.Linear)]
-    assert len(layers) == {"embn": 2 + 1 + 2 + 1, "vse": 1 + 1}[encoder]
+    assert len(layers) == {"embn": 2 + 1 + 2, "vse": 1}[encoder]
     for layer in layers:
         limit = math.sqrt(6 / sum(layer.weight.shape))
         assert -limit <= layer.weight.min() < -0.9 * limit
@@ -157,8 +157,8 @@ def test_vse_has_one_linear_layer_for_images_and_none_after_its_gru() -> None:
     made = word_model({"model": VSE}, vectors, 4096)
     assert count_parameters(made.branches) == 3 * 1024 * (300 + 1024 + 2)
     assert count_parameters(made.image_branch) == 1024 * (4096 + 1)
-    assert count_parameters(made.universal) == 11 * 300
-    assert made.universal.projections() == []
+    assert count_parameters(universal(made)) == 11 * 300
+    assert universal(made).projections() == []
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "order"])
@@ -167,7 +167,7 @@ def test_vse_embeds_a_sentence_as_the_last_state_over_its_words(similarity: str)
     words = torch.tensor([[3, 1]])
     found = made.embed_sentences({"en": Sentences(words, torch.tensor([2]))}).multimodal
     recurrent = made.branches["shared"].get_submodule("recurrent")
-    state = recurrent(made.universal["en"].table(words))[1][0]
+    state = recurrent(universal(made)["en"].table(words))[1][0]
     features = torch.randn(2, 9)
     projected = made.image_branch.get_submodule("layers.0")(F.normalize(features, dim=-1))
     for got, raw in ((found, state), (made.embed_images(features), projected)):
@@ -178,11 +178,11 @@ def test_vse_embeds_a_sentence_as_the_last_state_over_its_words(similarity: str)
 
 def test_words_from_scratch_are_small_random_numbers_and_the_padding_zeros() -> None:
     made = model("separate", {**SMALL, "encoder": "vse", "recurrent": "gru", "word_vectors": "scratch"})
-    table = made.universal["en"].table.weight
+    table = universal(made)["en"].table.weight
     assert not table[0].any()
     torch.manual_seed(0)  # as `model` did, which draws vectors that are not used
     for _ in range(2):
         torch.randn(7, 5)
     assert torch.equal(table[1:], torch.empty(8, 5).uniform_(-0.1, 0.1)[1:])
-    assert not torch.equal(table, made.universal["de"].table.weight)
-    torch.testing.assert_close(made.universal["en"].initial, table)
+    assert not torch.equal(table, universal(made)["de"].table.weight)
+    torch.testing.assert_close(universal(made)["en"].initial, table)

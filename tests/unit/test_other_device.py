@@ -20,8 +20,8 @@ from benchmarks import training as training_benchmark
 from benchmarks.launches import count_step
 from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.models.branches import RecurrentBranch
-from pipeline.models.build import build
-from pipeline.models.protocols import Sizes
+from pipeline.models.embedding import Sizes
+from pipeline.models.model import RetrievalModel
 from pipeline.models.settings import ChosenLosses, Liwe, ModelSettings, Triplets
 from pipeline.training.adam import Adam
 from pipeline.training.batches import Sampler
@@ -117,7 +117,9 @@ def liwe_step(settings: dict[str, Any], device: torch.device) -> Step:
     settings["model"] |= {"encoder": "liwe", "hidden_size": 6}
     others = dict.fromkeys(ChosenLosses.model_fields)
     settings |= {**others, "liwe": liwe.model_dump(), "languages": list(EACH)}
-    made = build(block_of(ModelSettings, settings), Sizes(dict.fromkeys(EACH, WORDS + 1), 4, 9, shared=9))
+    made = RetrievalModel(
+        block_of(ModelSettings, settings), Sizes(dict.fromkeys(EACH, WORDS + 1), 4, 9, shared=9)
+    )
     made.to(device)
     there = corpus_on(device)
     return made, lambda: terms_of(made, there, batch_of(settings), settings, step=3)

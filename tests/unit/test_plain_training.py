@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from small import EACH, batch_of, corpus, model, smalr_model, terms_of
+from small import EACH, batch_of, corpus, model, smalr_model, terms_of, universal
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
@@ -18,8 +18,8 @@ from benchmarks.plain_training import Item, PaddedBatch, padded_batch, plain_obj
 from pipeline.common.errors import InputError
 from pipeline.models import prefixes, prefixes_gru
 from pipeline.models.branches import RecurrentBranch, packing
+from pipeline.models.model import RetrievalModel
 from pipeline.models.prefixes import prefix_tree
-from pipeline.models.word_model import WordModel
 from pipeline.training.batches import Batch
 from pipeline.training.precision import exact_products, set_precision
 from pipeline.words.corpus import Corpus
@@ -35,7 +35,7 @@ def plain_batch(corpus: Corpus, drawn: Batch) -> PaddedBatch:
     return padded_batch(items)
 
 
-def assert_same_step(model: WordModel, settings: dict[str, Any], done: float) -> None:
+def assert_same_step(model: RetrievalModel, settings: dict[str, Any], done: float) -> None:
     """Check that `pipeline.training` and the plain loop have the same losses and gradients."""
     sentences = corpus()
     drawn = batch_of(settings)
@@ -157,12 +157,12 @@ def test_the_benchmark_takes_a_step_of_each_loop(name: str, monkeypatch: pytest.
     monkeypatch.setattr(benchmark, "MULTI30K", few)
     sizes = {"images": 12, "hidden": 8, "universal": 8, "corpus_images": 24, "precision": "float32"}
     steps = benchmark.Steps(name, Namespace(device=torch.device("cpu"), **sizes))
-    before = steps.model.universal["en"].table.weight.detach().clone()
+    before = universal(steps.model)["en"].table.weight.detach().clone()
     steps.fast()
-    once = steps.model.universal["en"].table.weight.detach().clone()
+    once = universal(steps.model)["en"].table.weight.detach().clone()
     steps.plain()
     assert not torch.equal(before, once)
-    assert not torch.equal(once, steps.model.universal["en"].table.weight)
+    assert not torch.equal(once, universal(steps.model)["en"].table.weight)
 
 
 def test_packing_by_hand() -> None:

@@ -12,10 +12,10 @@ from run_stages import block_of
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from pipeline.datasets.table import read_sentences, write_sentences
-from pipeline.models.protocols import Sizes
+from pipeline.models.embedding import Sizes
 from pipeline.models.recurrent import ResetBeforeGRU, recurrent_layer
 from pipeline.models.settings import EmbeddingSettings, Model, UniversalModel
-from pipeline.models.universal import UniversalEmbedding, read_words
+from pipeline.models.universal import UniversalEmbedding
 from pipeline.training.data import Inputs, training_data
 from pipeline.training.settings import TrainSettings
 from pipeline.words.corpus import Sentences
@@ -91,7 +91,7 @@ def universal_of(vectors: torch.Tensor, mean: Literal["words", "padded"]) -> Uni
     model = UniversalModel(universal_dim=2, universal_mean=mean)
     settings = EmbeddingSettings(languages=["en"], model=model)
     universal = UniversalEmbedding(settings, Sizes({"en": len(vectors)}, vectors.shape[1]))
-    universal.copy_values({"en.table.weight": vectors})
+    universal.load_state_dict({"en.table.weight": vectors}, strict=False)
     return universal
 
 
@@ -108,7 +108,7 @@ def padded_mean(ids: list[int], longest: int) -> tuple[UniversalEmbedding, torch
 def means_of(universal: UniversalEmbedding, ids: list[list[int]]) -> torch.Tensor:
     lengths = [sum(word > 0 for word in words) for words in ids]
     sentences = Sentences(torch.tensor(ids), torch.tensor(lengths))
-    return universal.means(read_words(universal, {"en": sentences}))
+    return universal.read({"en": sentences}).means
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,7 @@ def test_each_language_is_padded_to_its_own_longest_training_caption(
             embedding[language].table.weight[0] = 0
         sentence = Sentences(torch.tensor([[1, 2]]), torch.tensor([2]))
         expected = embedding[language].projection(2 / row * torch.eye(8)[:1])
-        words = read_words(embedding, {language: sentence})
-        torch.testing.assert_close(embedding.means(words), expected)
+        torch.testing.assert_close(embedding.read({language: sentence}).means, expected)
 
 
 def test_a_longer_sentence_changes_no_other_sentences_padded_mean() -> None:

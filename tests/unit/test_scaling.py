@@ -9,14 +9,13 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 from evaluations import write_evaluations
-from small import saved_settings
+from small import record, saved_settings
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
-from pipeline.models.build import build
-from pipeline.models.protocols import Sizes
-from pipeline.models.saved import ModelRecord, save_model
+from pipeline.models.embedding import Sizes
+from pipeline.models.model import RetrievalModel, save_model
 from pipeline.models.settings import ClassifierWeight, Liwe, Masking, Model, ModelSettings
 from pipeline.report.scatter import draw_scaling, radius
 from pipeline.tables.scaling import measure_scaling
@@ -58,7 +57,7 @@ def save_small_model(
         of_model = ModelSettings(languages=languages, model=encoder, liwe=liwe)
         sizes = Sizes(dict.fromkeys(languages, 2), 2, FEATURES, shared=3)
     settings = saved_settings(of_model, experiment=name)
-    save_model(folder / "model.pt", build(of_model, sizes), ModelRecord(settings, {}, 1, {}, {}, {}, 1, [1]))
+    save_model(folder / "model.pt", RetrievalModel(of_model, sizes), record(settings))
     recall = dict.fromkeys([f"{way}_R@{k}" for way in ("i2s", "s2i") for k in (1, 5, 10)], 50.0)
     test = {code: {**recall, "mR": 50.0, "images": 4, "sentences": 4} for code in languages}
     told: dict[str, Any] = {

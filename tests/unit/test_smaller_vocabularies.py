@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from small import saved_settings
+from small import record
 from torch.nn import functional as F
 
 from pipeline import settings as configuration
@@ -15,11 +15,9 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.models.dictionary_embedding import DictionaryEmbedding
-from pipeline.models.retrieval_model import count_parameters
-from pipeline.models.saved import ModelRecord, load_model, save_model
+from pipeline.models.embedding import Sizes
+from pipeline.models.model import count_parameters, load_model, new_model, save_model
 from pipeline.models.settings import Model, ModelSettings
-from pipeline.models.start import start_model
-from pipeline.models.universal import read_words
 from pipeline.words.corpus import Sentences
 from pipeline.words.make import Captions
 from pipeline.words.reduce import (
@@ -165,9 +163,9 @@ def test_a_mapping_is_read_back_from_its_file(tmp_path: Path) -> None:
 
 def universal() -> DictionaryEmbedding:
     torch.manual_seed(0)
-    values = DictionaryEmbedding.values(SETTINGS, {"en": ENGLISH, "fr": mapped_vocabulary()}, None)
-    embedding = DictionaryEmbedding(SETTINGS, DictionaryEmbedding.sizes(SETTINGS, values))
-    embedding.copy_values(values)
+    vocabularies = {"en": ENGLISH, "fr": mapped_vocabulary()}
+    embedding = DictionaryEmbedding(SETTINGS, Sizes.of(vocabularies))
+    embedding.begin(vocabularies, None)
     return embedding
 
 
@@ -182,7 +180,7 @@ def test_a_mapped_word_is_read_with_the_english_words_vector_and_layer() -> None
 def test_means_are_of_universal_word_vectors() -> None:
     embedding = universal()
     sentences = Sentences(torch.tensor([[4, 1, 2], [3, 0, 0], [0, 0, 0]]), torch.tensor([3, 1, 1]))
-    found = embedding.means(read_words(embedding, {"fr": sentences}))
+    found = embedding.read({"fr": sentences}).means
     for row, ids in enumerate([[4, 1, 2], [3], [0]]):
         torch.testing.assert_close(found[row], embedding.words({"fr": torch.tensor(ids)})[0].mean(0))
 
@@ -204,24 +202,19 @@ def test_gradients_of_a_mapped_word_reach_english() -> None:
 
 def test_a_saved_model_reads_mapped_words_as_before(tmp_path: Path) -> None:
     torch.manual_seed(0)
-    model = start_model(SETTINGS, {"en": ENGLISH, "fr": mapped_vocabulary()}, None, 7).eval()
-    save_model(tmp_path / "m.pt", model, ModelRecord(saved_settings(SETTINGS), {}, 1, {}, {}, {}, 1, [1]))
+    model = new_model(SETTINGS, {"en": ENGLISH, "fr": mapped_vocabulary()}, None, 7).eval()
+    save_model(tmp_path / "m.pt", model, record(SETTINGS))
     again = load_model(tmp_path / "m.pt")[0].eval()
     asked = {"fr": Sentences(torch.tensor([[4, 3]]), torch.tensor([2]))}
     assert torch.equal(again.embed_sentences(asked).multimodal, model.embed_sentences(asked).multimodal)
-    plain = start_model(PLAIN, {"en": ENGLISH, "fr": FRENCH}, None, 7)
+    plain = new_model(PLAIN, {"en": ENGLISH, "fr": FRENCH}, None, 7)
     assert count_parameters(plain) - count_parameters(model) == 3  # one word vector
-
-
-def test_words_read_as_english_need_a_reduction_in_the_settings() -> None:
-    with pytest.raises(InputError, match="settings no `reduction`:\n  - fr: 1 words"):
-        start_model(PLAIN, {"en": ENGLISH, "fr": mapped_vocabulary()}, None, 7)
 
 
 def test_a_sentence_of_only_mapped_words_has_no_gradient_on_french() -> None:
     embedding = universal()
     sentences = {"fr": Sentences(torch.tensor([[4, 4]]), torch.tensor([2]))}
-    means = embedding.means(read_words(embedding, sentences))
+    means = embedding.read(sentences).means
     F.normalize(means, dim=-1).sum().backward()
     gradient = embedding["fr"].table.weight.grad
     assert gradient is None or not gradient.any()

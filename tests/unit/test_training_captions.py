@@ -8,7 +8,7 @@ import pytest
 from run_stages import block_of, train
 
 from pipeline.datasets.table import read_sentences, write_sentences
-from pipeline.models.saved import load_model
+from pipeline.models.model import load_model
 from pipeline.training.data import Inputs, training_data
 from pipeline.training.settings import TrainSettings
 

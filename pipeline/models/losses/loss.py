@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -11,10 +11,11 @@ from torch import Tensor, nn
 from pipeline import registry
 from pipeline.common.block import Block
 from pipeline.models.losses.triplets import Segment
-from pipeline.models.protocols import Embedded
-from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.settings import ChosenLosses, ModelSettings
 from pipeline.words.corpus import Sentences
+
+if TYPE_CHECKING:  # an edit of the model reruns no pretraining
+    from pipeline.models.model import Embedded, RetrievalModel
 
 Terms = dict[str, Tensor]
 
@@ -36,13 +37,13 @@ class Step:
     fraction of the training before it.
     """
 
-    model: RetrievalModel
+    model: "RetrievalModel"
     sentences: Mapping[str, Sentences]
     segments: tuple[Segment, ...]
     images: Tensor
     universal: Tensor
     multimodal: Tensor
-    embed: Callable[[Mapping[str, Sentences]], Embedded]
+    embed: Callable[[Mapping[str, Sentences]], "Embedded"]
     number: int
     progress: float
 
@@ -78,7 +79,7 @@ class Loss(Protocol[BlockT]):
     def terms(self, step: Step) -> Terms:
         """Weighted terms by name, which are added to the loss and to the curves."""
 
-    def after_epoch(self, model: RetrievalModel) -> None:
+    def after_epoch(self, model: "RetrievalModel") -> None:
         """Update reference values for the next epoch; called again if validation was interrupted."""
         return
 
@@ -89,3 +90,10 @@ def losses(settings: ModelSettings) -> dict[str, Loss[Block]]:
     return {
         name: registry.load(registry.loss(name))(block, settings) for name, block in blocks.items() if block
     }
+
+
+def add_layers(model: "RetrievalModel", settings: ModelSettings) -> None:
+    """Give a model that is to be trained the layers of its losses, with random weights."""
+    for name, loss in losses(settings).items():
+        if layers := loss.layers():
+            model.losses[name] = layers

@@ -19,13 +19,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pipeline.common.devices import to_device
+from pipeline.models.embedding import linear
 from pipeline.models.hybrid import HybridEmbedding
 from pipeline.models.losses.loss import Loss, Step, Terms
 from pipeline.models.losses.matching import MatchingLoss
 from pipeline.models.losses.triplets import PLANS, Segment
 from pipeline.models.settings import Masking
-from pipeline.models.universal import linear
-from pipeline.models.word_model import WordModel
 from pipeline.words.corpus import Sentences
 
 
@@ -43,7 +42,7 @@ class MaskingLoss(Loss[Masking]):
         return nn.ModuleDict({key: linear(size, size) for key, size in sizes.items()})
 
     def terms(self, step: Step) -> Terms:
-        assert isinstance(step.model, WordModel) and isinstance(step.model.universal, HybridEmbedding)
+        assert isinstance(step.model.universal, HybridEmbedding)
         masking, mask_id = self.block, step.model.universal.mask_id
         masked = {
             language: masked_sentences(batch, mask_id(language), masking.mask_probability)
