@@ -23,7 +23,6 @@ WITHOUT_EFFECT = {
     "pipeline.common.block",
     "pipeline.common.errors",
     "pipeline.common.files",
-    "pipeline.common.inputs",
     "pipeline.common.signals",
     "pipeline.common.progress",
     "pipeline.training.monitor",

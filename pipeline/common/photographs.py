@@ -1,4 +1,4 @@
-"""Kinds of photographs that are read, and the endings of their names."""
+"""Kinds of photographs and of archives that are read, by the endings of their names."""
 
 import os
 
@@ -15,7 +15,13 @@ ENDINGS_OF = {
 }
 FORMATS = tuple(ENDINGS_OF)
 ENDINGS = tuple(ending for endings in ENDINGS_OF.values() for ending in endings)
+ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 _NOT_SHOWN = (*ENDINGS_OF["PPM"], *ENDINGS_OF["TIFF"])
+
+
+def is_archive(name: str) -> bool:
+    """Whether a file is an archive of photographs that can be unpacked, by its ending."""
+    return name.lower().endswith(ARCHIVES)
 
 
 def without_ending(name: str) -> str:

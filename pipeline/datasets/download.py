@@ -1,23 +1,31 @@
-"""Download the published files completely and verified, or say exactly what is missing."""
+"""Download a published file whole and verified; a killed download is resumed."""
 
+import email.utils
+import fcntl
 import logging
-import re
+import os
+import shutil
+import time
 from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from urllib.parse import quote
 
-from pipeline.common.addresses import address, address_mistake, credentials_mistake
-from pipeline.common.errors import InputError, error_message, raise_together
-from pipeline.common.files import sha256
-from pipeline.common.secrets import hide, password_of
-from pipeline.datasets import first_use
-from pipeline.datasets.content import HEAD, kind_mistake, truncation_message
-from pipeline.datasets.partial_download import PartialDownload, open_partial
-from pipeline.datasets.transfer import USUAL, Patience, PermanentError, fetch
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.util import Retry
+
+from pipeline.common.errors import InputError
+from pipeline.common.files import check_disk_space
+from pipeline.common.files import sha256 as digest_of
+from pipeline.common.progress import Progress
 
 log = logging.getLogger("pipeline")
 
 FIRST_USE = "first use"
+ATTEMPTS = 8  # in a row without progress
+TIMEOUT = 60.0  # seconds without a byte
+_PIECE = 1 << 16  # bytes, which are lost when a connection breaks
+_BROKEN = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
 
 
 def download(
@@ -31,142 +39,127 @@ def download(
 ) -> None:
     """Download one published file and verify it.
 
+    An incomplete download stays in `.NAME.part` next to `output`, and the next call continues it.
+
     Args:
-        url: http, https or file URLs, tried in this order.
+        url: http or https URLs, tried in this order.
         file: HOST/PATH, its name in a mirror and in the lock file.
         sha256: 64 hexadecimal digits, or "first use".
         output: file to write.
-        size: its expected bytes; without it, what the server reports.
-        mirror: folder or http URL laid out as HOST/PATH to copy from.
-        lock: file that records digests on first use.
-    """
-    download_file(url, output, file, sha256, size, mirror, lock)
-
-
-def download_file(
-    urls: Sequence[str],
-    output: Path,
-    file: str,
-    digest: str,
-    size: int | None = None,
-    mirror: str = "",
-    lock: Path | None = None,
-    patience: Patience = USUAL,
-) -> None:
-    """Download one file from the first URL that has it, or only from a mirror; arguments as of `download`.
-
-    An incomplete download stays in `.NAME.part` next to `output`; the next call tries its URL first and
-    resumes it. Without `lock`, a digest of first use is only logged.
+        size: its expected bytes.
+        mirror: folder or http URL laid out as HOST/PATH, asked in place of the URLs.
+        lock: file that records digests of first use.
 
     Raises:
-        InputError: the file is missing, cut short, or not the one expected; `output` is untouched.
+        InputError: no URL has the expected file; `output` is untouched.
     """
-    _check_arguments(urls, file, digest, mirror)
-    first_lock = lock if digest == FIRST_USE else None
-    expected = digest.lower() if digest != FIRST_USE else ""
-    if first_lock:
-        expected = first_use.recorded_digest(first_lock, file)
-    try:
-        with open_partial(output) as part:
-            first = part.origin.url
-            in_order = [_mirror_url(mirror, file)] if mirror else sorted(urls, key=lambda url: url != first)
-            digest_of_file = _complete_from_first(in_order, part, file, expected, size, first_lock, patience)
-            if first_lock:
-                first_use.record(first_lock, file, digest_of_file)
-            part.finish(output)
-    except OSError as error:
-        error.filename = error.filename or str(output)
-        reason = f"{error.filename}: cannot be written: {error.strerror}."
-        raise InputError(error_message(error) or reason) from None
-    log.info("%s: sha256 %s%s", file, digest_of_file, "" if expected else " (first use)")
-
-
-def _check_arguments(urls: Sequence[str], file: str, digest: str, mirror: str) -> None:
-    addresses = [*(("url", url) for url in urls), ("mirror", mirror)]
-    mistakes = [f"{name}: {mistake}" for name, url in addresses if (mistake := credentials_mistake(url))]
-    raise_together(mistakes, "The download cannot start:")  # before any message could contain them
-    mistakes = [
-        f"url: found {url!r}; expected http://, https:// or file://"
-        for url in urls
-        if (parts := address(url)) is None or parts.scheme not in ("http", "https", "file")
-    ]
-    if _is_web(mirror) and (mistake := address_mistake(mirror)):
-        mistakes.append(
-            f"mirror: found {mirror.partition('?')[0]!r}; expected an address such as http://localhost:8000: "
-            f"{mistake}"
-        )
-    path = PurePosixPath(file)
-    if not path.name or path.is_absolute() or ".." in path.parts:
-        mistakes.append(f"file: found {file!r}; expected HOST/PATH")
-    if not re.fullmatch(rf"[0-9a-fA-F]{{64}}|{FIRST_USE}", digest):
-        mistakes.append(f"sha256: found {digest!r}; expected 64 hexadecimal digits or {FIRST_USE!r}")
-    if mirror and not _is_web(mirror) and not Path(mirror).is_dir():
-        mistakes.append(f"mirror: found {mirror!r}; expected a folder or a http URL")
-    raise_together(mistakes, "The download cannot start:")
-
-
-def _is_web(mirror: str) -> bool:
-    return mirror.startswith(("http://", "https://"))
-
-
-def _mirror_url(mirror: str, file: str) -> str:
-    if _is_web(mirror):
-        return f"{mirror.rstrip('/')}/{quote(file)}"
-    return (Path(mirror).resolve() / file).as_uri()
-
-
-def _complete_from_first(
-    urls: Sequence[str],
-    part: PartialDownload,
-    file: str,
-    expected: str,
-    size: int | None,
-    lock: Path | None,
-    patience: Patience,
-) -> str:
-    """Complete the partial file from one URL after another; return its digest."""
-    answers = []
-    for url in urls:
+    expected = _recorded_digests(lock).get(file, "") if sha256 == FIRST_USE else sha256
+    part = output.with_name(f".{output.name}.part")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    failures = []
+    for address in [f"{mirror.rstrip('/')}/{quote(file)}"] if mirror else url:
         try:
-            fetch(url, part, PurePosixPath(file).name, size, patience)
-            return _verified_digest(part, file, expected, size, lock)
-        except PermanentError as failure:
-            reason = hide(str(failure), password_of(url))  # a page's title may repeat it
-            answers.append(f"{url}: {reason}")
-            log.warning("%s: %s", url, reason)
-    remark = f"{part.size:,} bytes are kept in {part.path} for the next call. " if part.size else ""
-    raise InputError(
-        "\n  - ".join(
-            [
-                f"{file}: could not be fetched. {remark}Run it again, check the network, or give a mirror "
-                "that holds the file; if it has changed at its source, edit its row of workflow/sources.csv:",
-                *answers,
-            ]
+            if mirror and Path(mirror).is_dir():
+                shutil.copyfile(Path(mirror) / file, part)
+            elif size is None or not part.exists() or part.stat().st_size != size:
+                _fetch(address, part)
+            digest = _verified_digest(part, size, expected)
+            break
+        except (requests.RequestException, InputError) as error:
+            failures.append(f"{address}: {error}")
+            log.warning("%s", failures[-1])
+    else:
+        heading = (
+            f"{file}: could not be fetched. Run the same command again, check the network, or give a mirror "
+            "(sources.mirror) that holds the file; if it has changed at its source, edit its row of "
+            "workflow/sources.csv, or delete its line of workflow/sources.lock:"
         )
-    )
+        raise InputError("\n  - ".join([heading, *failures]))
+    if sha256 == FIRST_USE and lock is not None and not expected:
+        _record_digest(lock, file, digest)
+    with open(part, "rb") as content:
+        os.fsync(content.fileno())
+    os.replace(part, output)
+    log.info("%s: sha256 %s%s", file, digest, "" if expected else " (first use)")
 
 
-def _verified_digest(
-    part: PartialDownload, file: str, expected: str, size: int | None, lock: Path | None
-) -> str:
-    """The digest of a complete partial download; with a wrong digest, it is emptied."""
-    found_size, digest = part.size, sha256(part.path)
+def _fetch(url: str, part: Path) -> None:
+    """Append to `part` what it lacks of a URL; it starts over if the server's file is newer."""
+    failures = 0
+    with requests.Session() as session:
+        status = (408, 429, 500, 502, 503, 504)
+        retries = Retry(None, connect=0, read=0, status=ATTEMPTS, backoff_factor=1, status_forcelist=status)
+        session.mount("http://", HTTPAdapter(max_retries=retries))
+        session.mount("https://", HTTPAdapter(max_retries=retries))
+        while True:
+            before = _size(part)
+            try:
+                return _append_rest(url, part, session)
+            except _BROKEN as error:
+                failures = 1 if _size(part) > before else failures + 1
+                if failures == ATTEMPTS:
+                    raise
+                wait = 2 ** (failures - 1)
+                log.warning("%s: %s; again in %d s", url, error, wait)
+                time.sleep(wait)
+
+
+def _append_rest(url: str, part: Path, session: requests.Session) -> None:
+    headers = {"Accept-Encoding": "identity"}  # positions are those of the file itself
+    if have := _size(part):
+        modified = email.utils.formatdate(part.stat().st_mtime, usegmt=True)
+        headers |= {"Range": f"bytes={have}-", "If-Unmodified-Since": modified}
+    with session.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
+        if answer.status_code == 416:  # nothing is missing
+            return
+        if answer.status_code == 412:  # changed since the part was received
+            part.unlink()
+            return _append_rest(url, part, session)
+        answer.raise_for_status()
+        have = have if answer.status_code == 206 else 0
+        missing = int(answer.headers.get("Content-Length", 0))
+        check_disk_space(part, missing)
+        progress = Progress("bytes", have + missing, have)
+        with open(part, "ab" if have else "wb", buffering=0) as file:
+            for piece in answer.iter_content(_PIECE):
+                file.write(piece)
+                progress.advance(len(piece))
+
+
+def _size(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
+
+
+def _verified_digest(part: Path, size: int | None, expected: str) -> str:
+    """The digest of a received file; one that is not the expected file is deleted."""
+    found, digest = _size(part), digest_of(part)
+    with open(part, "rb") as file:
+        start = file.read(100).lstrip().lower()
     mistakes = []
-    with open(part.path, "rb") as content:
-        if wrong := kind_mistake(PurePosixPath(file).name, content.read(HEAD)):
-            mistakes.append(wrong)
-    if size is not None and found_size != size:
-        mistakes.append(f"size: found {found_size} bytes; expected {size}")
-    # The digest of the first download is expected from then on, so it must not be that of half a file.
-    if not expected and not mistakes and (problem := truncation_message(PurePosixPath(file).name, part.path)):
-        mistakes.append(problem)
+    if start.startswith((b"<!doctype html", b"<html")):
+        mistakes.append("the server sent a web page, perhaps a login")
+    if size is not None and found != size:
+        mistakes.append(f"found {found} bytes; expected {size}")
     if expected and digest != expected:
-        mistakes.append(
-            first_use.changed_message(lock, expected, digest)
-            if lock
-            else f"sha256: found {digest}; expected {expected}"
-        )
+        mistakes.append(f"found sha256 {digest}; expected {expected}")
     if mistakes:
-        part.clear()
-        raise PermanentError("; ".join(mistakes) + "; nothing of it was kept")
+        part.unlink()
+        raise InputError("; ".join(mistakes))
     return digest
+
+
+def _recorded_digests(lock: Path | None) -> dict[str, str]:
+    """Digests by HOST/PATH, in the format of sha256sum."""
+    if lock is None or not lock.exists():
+        return {}
+    lines = [line.split("  ", 1) for line in lock.read_text(encoding="utf-8").splitlines()]
+    if wrong := [line for line in lines if len(line) != 2 or len(line[0]) != 64]:
+        raise InputError(f"{lock}: not a list of digests: found {wrong[0]}. Correct or delete this line.")
+    return {file: digest for digest, file in lines}
+
+
+def _record_digest(lock: Path, file: str, digest: str) -> None:
+    """Add a digest of first use; downloads that end at the same time wait for one another."""
+    with open(lock, "a", encoding="utf-8") as lines:
+        fcntl.flock(lines, fcntl.LOCK_EX)
+        lines.write(f"{digest}  {file}\n")

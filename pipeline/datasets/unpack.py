@@ -23,9 +23,8 @@ from pipeline.common.errors import InputError, raise_together
 from pipeline.common.file_kinds import file_kind
 from pipeline.common.files import replace_folder, require_file
 from pipeline.common.locks import open_locked
-from pipeline.common.photographs import ENDINGS, is_photograph
+from pipeline.common.photographs import ARCHIVES, ENDINGS, is_photograph
 from pipeline.common.progress import Progress
-from pipeline.datasets.content import ARCHIVES
 
 log = logging.getLogger("pipeline")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
-from pipeline.datasets.content import is_archive
+from pipeline.common.photographs import is_archive
 from pipeline.plan.cells import cells_of_table, experiments_on, target_tables, translations_of
 from pipeline.plan.plan import Plan
 from pipeline.settings.translations import DatasetPair

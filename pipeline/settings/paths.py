@@ -11,7 +11,7 @@ from pipeline.common.addresses import address_mistake, credentials_mistake
 from pipeline.common.block import Block
 from pipeline.common.characters import printable_name
 from pipeline.common.errors import raise_together
-from pipeline.datasets.content import ARCHIVES, is_archive
+from pipeline.common.photographs import ARCHIVES, is_archive
 from pipeline.datasets.settings import Dataset, Sources
 from pipeline.settings.configuration import Configuration
 from pipeline.translation.settings import MarianProvider, Translation
