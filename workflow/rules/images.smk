@@ -18,11 +18,10 @@ rule find_images:
     params:
         hint=for_job(sources.missing_hint),
         names=for_job(images.flickr_names),
-        code=code.digest("find-images"),
     message:
         "Locating the images of {wildcards.dataset}"
     shell:
-        "python -m pipeline find-images --code {params.code} --images {input.images:q} --split {input.split:q} {params.hint:q} {params.names} "
+        "python -m pipeline find-images --images {input.images:q} --split {input.split:q} {params.hint:q} {params.names} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -49,7 +48,6 @@ rule extract_features:
         partial=SCALED.partial("{dataset}-features{suffix}-{shard}-of-{shards}.h5"),
         earlier=SCALED.partial("{dataset}-features{suffix}.h5"),
         photographs=for_job(images.photographs),
-        code=code.digest("extract-features"),
     message:
         "Extracting features{wildcards.suffix} of the images of {wildcards.dataset}, shard {wildcards.shard} of {wildcards.shards}"
     shell:
@@ -82,11 +80,10 @@ rule merge_features:
         keep=SCALED.partial("{dataset}-features{suffix}.h5"),
         extraction=code.digest("extract-features"),
         photographs=for_job(images.photographs),
-        code=code.digest("merge-features"),
     message:
         "Merging the features{wildcards.suffix} of {wildcards.dataset}"
     shell:
-        "python -m pipeline merge-features --code {params.code} --shards {input.shards:q} --failed {input.failed:q} "
+        "python -m pipeline merge-features --shards {input.shards:q} --failed {input.failed:q} "
         "--images {input.images:q} {resources.options} --output {output.store:q} "
         "--failed-output {output.failed:q} --hard-link {params.keep:q} > {log:q} 2>&1 && "
         "printf '%s\\n' {params.settings:q} {params.extraction:q} {input.shards:q} > {output.made:q}"
@@ -108,9 +105,8 @@ rule import_features:
         **needs(mem_mb=4000, runtime=30, disk_mb=4000),
     params:
         settings=for_job(images.feature_settings),
-        code=code.digest("import-features"),
     message:
         "Importing the precomputed features{wildcards.suffix} of {wildcards.dataset}"
     shell:
-        "python -m pipeline import-features --code {params.code} --features {input.features:q} --split {input.split:q} "
+        "python -m pipeline import-features --features {input.features:q} --split {input.split:q} "
         "--settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
