@@ -3,10 +3,9 @@
     python -m benchmarks.features [--backbone resnet50] [--resize 256] [--crop 224] [--images 16] [--repeat 3]
 
 Timed, one after the other in every round: only the network on ready tensors of the same shape, the whole
-extraction from files to a finished store, only decoding and resizing, only writing, a plain script of
-torchvision's DataLoader and TenCrop at PyTorch's own settings, the same in bfloat16 where extraction is, and
-with --dense the approximate dense evaluation, whose cosine to the exact features is printed. With --busy N, N
-processes that only count run beside it. Weights are random unless --weights names some.
+extraction from files to a finished store, only decoding and resizing, a plain script of torchvision's
+DataLoader and TenCrop at PyTorch's own settings, and the same in bfloat16 where extraction is. With --busy N,
+N processes that only count run beside it. Weights are random unless --weights names some.
 """
 
 import argparse
@@ -33,9 +32,7 @@ from torchvision import transforms
 from pipeline.images.backbone import Backbone, load_backbone
 from pipeline.images.crops import read_image, resize_image
 from pipeline.images.extract import extract
-from pipeline.images.partial import open_partial
 from pipeline.images.settings import ExtractionSettings
-from pipeline.images.store import read_features
 
 
 def main() -> None:
@@ -53,10 +50,9 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=16)
     parser.add_argument("--photographs", type=Path, help="folder of JPEGs; default: 500x375, made here")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--repeat", type=int, default=3, help="rounds; 0: no timing, only the cosine")
+    parser.add_argument("--repeat", type=int, default=3, help="rounds")
     parser.add_argument("--busy", type=int, default=0, help="processes that only count meanwhile")
     parser.add_argument("--without-plain", action="store_true", help="leave the slow plain scripts out")
-    parser.add_argument("--dense", action="store_true", help="time the approximate dense evaluation, too")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(arguments.busy)]
@@ -82,34 +78,20 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
     device = torch.device(arguments.device)
     backbone = load_backbone(settings, device, arguments.batch_size, arguments.compile)
 
-    def whole(network: Backbone, how: ExtractionSettings, name: str) -> None:
-        output = folder / f"{name}.h5"
-        extract(paths, network, how, folder / "p", output, folder / "f.csv", workers=arguments.workers)
+    def whole() -> None:
+        shutil.rmtree(folder / "cache", ignore_errors=True)
+        extract(paths, backbone, settings, folder / "cache", folder / "out.h5", arguments.workers)
 
     timed: dict[str, Callable[[], None]] = {
         "bare forward": lambda: bare(backbone, len(paths)),
-        "end to end": lambda: whole(backbone, settings, "exact"),
+        "end to end": whole,
         "decode alone": lambda: decode(list(paths.values()), backbone, arguments),
-        "write alone": lambda: write(list(paths), backbone, folder / "w"),
     }
     if not arguments.without_plain:
         timed["plain script"] = plain(list(paths.values()), settings, device, arguments, "float32")
     if backbone.precision == "bfloat16" and not arguments.without_plain:
         timed["plain, bfloat16"] = plain(list(paths.values()), settings, device, arguments, "bfloat16")
-    if arguments.dense:
-        approximate = settings.model_copy(update={"crop_evaluation": "dense"})
-        other = load_backbone(approximate, device, arguments.batch_size)
-        timed["dense"] = lambda: whole(other, approximate, "dense")
-    if arguments.repeat:
-        report(timed, arguments.repeat, len(paths), device.type == "cpu")
-    else:
-        for name in {"end to end", "dense"} & timed.keys():
-            timed[name]()
-    if arguments.dense:
-        stores = (read_features(folder / f"{name}.h5", list(paths), {}) for name in ("exact", "dense"))
-        exact, approximated = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in stores)
-        cosine = (exact * approximated).sum(1)
-        print(f"cosine of dense to exact: mean {cosine.mean():.4f}, least {cosine.min():.4f}")
+    report(timed, arguments.repeat, len(paths), device.type == "cpu")
 
 
 def report(timed: dict[str, Callable[[], None]], repeat: int, images: int, on_cpu: bool) -> None:
@@ -178,17 +160,6 @@ def decode(paths: list[Path], backbone: Backbone, arguments: argparse.Namespace)
             lambda path: resize_image(read_image(path), arguments.resize, backbone.interpolation), paths
         ):
             pass
-
-
-def write(images: list[str], backbone: Backbone, path: Path) -> None:
-    """Create a store and fill it, batch by batch."""
-    path.unlink(missing_ok=True)
-    files = np.zeros((len(images), 2), np.int64)
-    features = np.zeros((backbone.batch, backbone.dimension), np.float32)
-    with open_partial(path, images, files, {}, backbone.dimension) as store:
-        for begin in range(0, len(images), backbone.batch):
-            rows = range(begin, min(begin + backbone.batch, len(images)))
-            store.write(rows, features[: len(rows)])
 
 
 class Plain(Dataset[torch.Tensor]):

@@ -15,7 +15,7 @@ import pandas as pd
 
 RULES = Path(__file__).parents[1] / "workflow" / "rules"
 WILDCARDS = {"seed": r"\d+", "language": "[a-z]{2}", "captions": r"human|human\+mt|mt"}
-WILDCARDS |= {"set": "|-[a-z][a-z0-9]*", "shard": r"\d+", "shards": r"\d+"}
+WILDCARDS |= {"set": "|-[a-z][a-z0-9]*", "shard": r"\d+-of-\d+"}
 DECLARED = ["mem_mb", "runtime", "disk_mb"]
 COLUMNS = ["rule", "jobs", "longest, s", "its CPU time, s", "peak memory, MB", *DECLARED]
 

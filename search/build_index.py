@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-import h5py
 import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
@@ -18,10 +17,9 @@ from pipeline.common.files import atomic_write, reserve_space, sha256
 from pipeline.common.locks import open_locked
 from pipeline.common.progress import Progress
 from pipeline.datasets.split import read_split
-from pipeline.digest import digest
 from pipeline.images.extract import extract
 from pipeline.images.lists import read_image_list
-from pipeline.images.store import DONE, check_rows, open_store, read_store, store_images
+from pipeline.images.store import read_store, rows_of
 from search.bundle import BACKBONE_KEYS, backbone_of
 from search.contents import (
     Photographs,
@@ -181,18 +179,9 @@ def _extract(model: SearchModel, photographs: Photographs, output: Path, workers
     paths = {image: path for image, path in photographs.paths.items() if path is not None}
     backbone, settings = model.backbone(BATCH)
     store = output / "features.h5"
-    extract(
-        paths,
-        backbone,
-        settings,
-        partial=output / "features.partial.h5",
-        output=store,
-        failed=output / "failed.csv",
-        workers=workers,
-        failures_allowed=len(paths) - 1,
-        earlier=store,
-        code=digest("extract-features"),
-    )
+    reasons = extract(paths, backbone, settings, output / "cache", store, workers)
+    rows = [(image, str(paths[image]), reason) for image, reason in reasons.items()]
+    _write_csv(output / "failed.csv", rows)
     return store
 
 
@@ -200,9 +189,9 @@ def _embed_images(
     model: SearchModel, photographs: Photographs, store: Path, output: Path, files: dict[str, str]
 ) -> list[str]:
     """Write ids and vectors of the images that have features, in the order of `photographs`."""
-    ids, done = _read_ids(store)
-    row = {image: number for number, image in enumerate(ids) if done[number]}
-    images = [image for image in photographs.paths if image in row]
+    ids, stored, _ = read_store(store)
+    known = set(ids)
+    images = [image for image in photographs.paths if image in known]
     if not images:
         raise InputError(f"{store}: has features of no image to index. Give the store of these images.")
     if missing := len(photographs.paths) - len(images):
@@ -212,13 +201,11 @@ def _embed_images(
         vectors = open_memmap(path, "w+", np.float16, (len(images), model.size))
         reserve_space(path)  # or a disk that fills up would end the process by SIGBUS
         progress = Progress("embeddings", len(images))
-        with h5py.File(store) as file:
-            for start in range(0, len(images), ROWS):
-                chunk = images[start : start + ROWS]
-                features = _rows(file["features"], np.array([row[image] for image in chunk]))
-                check_rows(store, chunk, features)
-                vectors[start : start + ROWS] = model.embed_features(features, store)
-                progress.advance(len(chunk))
+        features = rows_of(store, ids, stored, images)
+        for start in range(0, len(images), ROWS):
+            chunk = features[start : start + ROWS]
+            vectors[start : start + ROWS] = model.embed_features(chunk, store)
+            progress.advance(len(chunk))
         vectors.flush()
 
     _write(output, "images", ".npy", files, write)
@@ -248,22 +235,6 @@ def _write(
         final = f"{name}-{sha256(temporary)[:16]}{ending}"
     os.replace(output / f"{name}{ending}", output / final)  # also if a damaged file has that name
     files[f"{name}{ending}"] = final
-
-
-def _read_ids(store: Path) -> tuple[list[str], NDArray[np.bool_]]:
-    """Ids of a feature store, and which of them have features."""
-    with open_store(store) as file:
-        images = store_images(file)
-        done = file["done"][...] == DONE if "done" in file else np.ones(len(images), bool)
-    return images, done
-
-
-def _rows(features: h5py.Dataset, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Some rows of a dataset, in any order."""
-    distinct, place = np.unique(rows, return_inverse=True)
-    if distinct[-1] - distinct[0] < 2 * len(rows):  # close together: far faster to read as one block
-        return np.asarray(features[distinct[0] : distinct[-1] + 1][rows - distinct[0]], dtype=np.float32)
-    return np.asarray(features[distinct][place], dtype=np.float32)
 
 
 def _check_features(store: Path, expected: Mapping[str, object]) -> None:

@@ -22,7 +22,7 @@ from pipeline.common.files import reading, require_file, sha256
 from pipeline.common.json_text import json_value
 from pipeline.datasets.languages import tokenizer_versions
 from pipeline.evaluation.checks import check_vocabularies
-from pipeline.images.store import open_store
+from pipeline.images.store import read_store
 from pipeline.models.embedding import Sizes
 from pipeline.models.model import ModelRecord, RetrievalModel
 from pipeline.models.settings import SavedSettings
@@ -102,9 +102,9 @@ def _record(values: Mapping[str, Any]) -> ModelRecord:
 
 def backbone_of(features: Path) -> dict[str, object]:
     """How the features of a store were made: the attributes among `BACKBONE_KEYS` that it has."""
-    with open_store(features) as file:
-        dimension = {"dimension": file["features"].shape[1]}
-        attributes = {key: _json_value(file.attrs[key]) for key in BACKBONE_KEYS if key in file.attrs}
+    _, rows, found = read_store(features)
+    dimension: dict[str, object] = {"dimension": rows.shape[1]}
+    attributes = {key: _json_value(found[key]) for key in BACKBONE_KEYS if key in found}
     if attributes.get("backbone") == UNNAMED:
         del attributes["backbone"]
     return dimension | attributes

@@ -26,7 +26,7 @@ PARTS = ("Snakefile", "workflow", "profiles", "config", "pipeline", "search", "e
 
 # A model and images so small that a whole table takes a minute.
 SMALL: dict[str, Any] = {
-    "images": {"resize": 72, "crop": 64, "crops": 2, "workers": 1},
+    "images": {"resize": 72, "crop": 64, "crops": 1, "workers": 1},
     "words": {"dimension": 16, "tokens": 2000},
     "model": {"universal_dim": 16, "multimodal_dim": 16, "hidden_size": 16, "image_hidden_size": 16},
     "training": {"epochs": 1, "batch_images": 20},

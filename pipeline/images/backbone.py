@@ -1,7 +1,7 @@
 """The frozen CNN: a timm model without its classifier (MULE, Implementation details)."""
 
-import difflib
 import importlib.metadata
+import logging
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,14 @@ import torch
 from timm.data.config import resolve_model_data_config
 from torch import Tensor, nn
 
-from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import reading, require_file
-from pipeline.common.published_weights import COMMITS, check_digest_in_name, check_hub_weights
+from pipeline.common.errors import InputError
+from pipeline.common.files import require_file
+from pipeline.common.published_weights import COMMITS
 from pipeline.common.torch_files import weights_digest
-from pipeline.images.crops import has_mirror, views, window_weights
-from pipeline.images.foreign_weights import Weights, agree_with_torchvision, weights_in, with_own_names
+from pipeline.images.crops import views
 from pipeline.images.settings import ExtractionSettings
+
+log = logging.getLogger("pipeline")
 
 _ENDINGS = (".pth", ".pt", ".bin", ".safetensors")
 
@@ -31,8 +32,7 @@ class Backbone:
     """A frozen network with the preprocessing it expects.
 
     Attributes:
-        network: maps normalised (n, 3, height, width) float32 to pooled features (n, dimension), or to a
-            feature map (n, dimension, h, w) where crops are evaluated densely.
+        network: maps normalised (n, 3, crop, crop) float32 to pooled features (n, dimension).
         mean, std: of red, green and blue, of pixels in 0..1.
         weights_sha256: digest of the weights in use, see `weights_digest`.
         precision: of the network's products, "float32" or "bfloat16".
@@ -51,7 +51,6 @@ class Backbone:
     precision: str
     crop: int
     crops: int
-    crop_evaluation: str
     shift: Tensor
     scale: Tensor
     pixels: Tensor
@@ -72,8 +71,6 @@ class Backbone:
             (images, dimension) float32 on the device, perhaps still being computed.
         """
         pixels_of_images = [self._normalise(image.to(self.device, non_blocking=True)) for image in images]
-        if self.crop_evaluation == "dense":
-            return torch.stack([self._from_map(image) for image in pixels_of_images])
         cut = [view for image in pixels_of_images for view in views(image, self.crop, self.crops)]
         # An incomplete last batch leaves some slots unchanged.
         for slot, view in zip(self.pixels, cut, strict=False):
@@ -81,16 +78,6 @@ class Backbone:
         features = self.network(self.pixels)[: len(cut)]
         by_image: Tensor = features.float().unflatten(0, (len(images), self.crops))
         return by_image.mean(1)
-
-    def _from_map(self, image: Tensor) -> Tensor:
-        """Approximate features (dimension), from one pass over the whole image and one over its mirror."""
-        pixels = image[None]
-        if has_mirror(self.crops):
-            pixels = torch.cat([pixels, pixels.flip(3)])
-        maps = self.network(pixels).float()  # (1 or 2, dimension, h, w)
-        size, cells = (image.shape[1], image.shape[2]), (maps.shape[2], maps.shape[3])
-        weights = window_weights(size, cells, self.crop, self.crops).to(self.device, non_blocking=True)
-        return (maps * weights).sum((2, 3)).mean(0)
 
     def _normalise(self, image: Tensor) -> Tensor:
         """The whole image (3, height, width) as float32, once for all of its crops; channels last in memory.
@@ -132,12 +119,9 @@ def load_backbone(
     dimension = _dimension(model, pixels, settings)
     # One shape from here on, worth a search for its fastest algorithms. Not in float32, where the fastest
     # algorithm may round more and change from run to run.
-    torch.backends.cudnn.benchmark = settings.crop_evaluation == "exact" and precision == "bfloat16"
-    if settings.crop_evaluation == "dense":
-        _check_pools_last(model, settings.backbone, pixels[:1])
-        model = _Map(model).eval()
+    torch.backends.cudnn.benchmark = precision == "bfloat16"
     return Backbone(
-        network=_fast(model, pixels, precision, compiled and settings.crop_evaluation == "exact"),
+        network=_fast(model, pixels, precision, compiled),
         mean=mean,
         std=std,
         interpolation=settings.interpolation or defaults["interpolation"],
@@ -147,7 +131,6 @@ def load_backbone(
         precision=precision,
         crop=settings.crop,
         crops=settings.crops,
-        crop_evaluation=settings.crop_evaluation,
         shift=shift,
         scale=scale,
         pixels=pixels,
@@ -168,34 +151,6 @@ def precision_on(device: torch.device, precision: str) -> str:
             'Set it to "float32", or to "auto", which uses what the hardware has.'
         )
     return precision
-
-
-class _Map(nn.Module):
-    """A network without its pooling."""
-
-    def __init__(self, model: Any):
-        super().__init__()
-        self.model = model
-
-    def forward(self, pixels: Tensor) -> Tensor:
-        features: Tensor = self.model.forward_features(pixels)
-        return features
-
-
-@torch.inference_mode()
-def _check_pools_last(model: Any, backbone: str, sample: Tensor) -> None:
-    """Raise `InputError` unless the features are the plain mean of the feature map."""
-    noise = torch.rand(sample.shape, generator=torch.Generator().manual_seed(0)).to(sample)
-    features, means = model.forward_features(noise), model(noise)
-    if features.ndim != 4 or features.shape[1] != means.shape[1]:
-        same = False
-    else:
-        same = torch.allclose(features.mean((2, 3)), means, rtol=1e-3, atol=1e-5)
-    if not same:
-        raise InputError(
-            f"crop_evaluation: dense needs a network whose last step is the mean over its feature map, which "
-            f"{backbone!r} is not. Set crop_evaluation to exact."
-        )
 
 
 @torch.inference_mode()
@@ -283,52 +238,47 @@ def _fold_batch_norms(model: nn.Module, sample: Tensor) -> nn.Module:
 
 
 def _pretrained_network(settings: ExtractionSettings) -> Any:  # any timm model; they share no base class
-    if settings.weights == "timm":
-        return hub_model(settings.backbone)
-    _check_name(settings.backbone)
-    path = weights_file(settings.weights)
-    model: Any = timm.create_model(settings.backbone, pretrained=False)
-    state = _match_weights(_read_weights(path), model, settings.backbone, path)
-    model.reset_classifier(0)
-    model.load_state_dict(state, strict=False)  # _match_weights has been strict already
-    return model
-
-
-def _check_name(backbone: str) -> None:
-    if not timm.is_model(backbone):
-        names = timm.list_models() + timm.list_pretrained()
-        close = difflib.get_close_matches(backbone, names, n=5) or ["none"]
-        raise InputError(f"backbone {backbone!r} is not a model of timm. Close names: {', '.join(close)}.")
-    if "." in backbone and backbone not in timm.list_pretrained():
-        tags = timm.list_pretrained(f"{backbone.split('.')[0]}.*") or ["none"]
-        raise InputError(f"backbone {backbone!r}: timm has no such tag. It has {', '.join(tags)}.")
+    try:
+        if settings.weights == "timm":
+            return hub_model(settings.backbone)
+        return _network_with(settings.backbone, weights_file(settings.weights))
+    except InputError:
+        raise
+    except Exception as error:  # timm, torch, safetensors and the hub's client each raise their own
+        raise InputError(
+            f"backbone {settings.backbone!r} with weights {settings.weights!r}: {str(error)[:300]} "
+            "(a name that timm does not know, weights of another network, a damaged file, or no connection)"
+        ) from error
 
 
 def hub_model(backbone: str) -> Any:
     """A network with timm's weights, at the known commit, from the hub or its cache on this machine."""
-    _check_name(backbone)
     hub = getattr(timm.get_pretrained_cfg(backbone), "hf_hub_id", None) or ""
-    options: dict[str, Any] = {}
-    if hub in COMMITS:
-        options["pretrained_cfg_overlay"] = {"hf_hub_id": f"{hub}@{COMMITS[hub]}"}
-    try:
-        check_hub_weights(hub)
-        return timm.create_model(backbone, pretrained=True, num_classes=0, **options)
-    except InputError:
-        raise
-    except Exception as error:  # the hub's client raises errors of several libraries
-        raise InputError(
-            f"backbone {backbone!r}: timm could not fetch its weights: {error} "
-            "Connect to the network, or set weights to the path of a local file."
-        ) from error
+    overlay = {"hf_hub_id": f"{hub}@{COMMITS[hub]}"} if hub in COMMITS else None
+    return timm.create_model(backbone, pretrained=True, num_classes=0, pretrained_cfg_overlay=overlay)
+
+
+def _network_with(backbone: str, path: Path) -> Any:
+    """A network with the weights of a file, from timm or from a library with the same order of layers."""
+    state = timm.models.load_state_dict(str(path))
+    network: Any = timm.create_model(backbone)
+    own = network.state_dict()
+    if state.keys() != own.keys() and [w.shape for w in state.values()] == [w.shape for w in own.values()]:
+        log.warning("%s: weights of another library, matched with timm's by their order", path)
+        state = dict(zip(own, state.values(), strict=True))
+    # With `num_classes=0`, timm would load without checking names, and leave random weights.
+    options: dict[str, Any] = {"pretrained_cfg_overlay": {"state_dict": state}}
+    if (head := f"{network.pretrained_cfg['classifier']}.weight") in state:
+        options["num_classes"] = options["pretrained_cfg_overlay"]["num_classes"] = len(state[head])
+    model: Any = timm.create_model(backbone, pretrained=True, **options)
+    model.reset_classifier(0)
+    return model
 
 
 def weights_file(weights: str) -> Path:
     """The file that a `weights` setting other than "timm" names; raises `InputError` if there is none."""
     if not weights.startswith("package:"):
-        path = require_file(Path(weights), "the weights file", 'Give another path, or "timm" to download.')
-        check_digest_in_name(path)
-        return path
+        return require_file(Path(weights), "the weights file", 'Give another path, or "timm" to download.')
     package = weights.removeprefix("package:")
     try:
         distribution = importlib.metadata.distribution(package)
@@ -338,40 +288,3 @@ def weights_file(weights: str) -> Path:
     if len(files) != 1:
         raise InputError(f"weights {weights!r}: found {len(files)} weights files in it, expected one.")
     return files[0]
-
-
-def _read_weights(path: Path) -> Weights:
-    with reading(path, "a file of weights", "Expected a state dict with only names and numbers."):
-        if path.suffix == ".safetensors":
-            from safetensors.torch import load_file
-
-            return load_file(path)
-        return weights_in(torch.load(path, map_location="cpu", weights_only=True))
-
-
-def _match_weights(state: Weights, model: Any, backbone: str, path: Path) -> Weights:
-    """Weights under the model's own names, without the classifier.
-
-    Raises:
-        InputError: they do not fit the model, or are torchvision's and the model computes something else.
-    """
-    own = model.state_dict()
-    classifier = model.pretrained_cfg["classifier"]
-    heads = tuple(f"{name}." for name in ([classifier] if isinstance(classifier, str) else classifier))
-    new = with_own_names(state, own, lambda name: name.startswith(heads))
-    body = {name: tensor for name, tensor in own.items() if not name.startswith(heads)}
-    theirs = {name: tensor for name, tensor in new.items() if not name.startswith(heads)}
-    optional = {name for name in body if name.endswith("num_batches_tracked")}  # files from before 2019
-    mistakes = [f"missing {name}" for name in body.keys() - theirs.keys() - optional]
-    mistakes += [f"unexpected {name}" for name in theirs.keys() - body.keys()]
-    mistakes += [
-        f"{name}: found shape {tuple(theirs[name].shape)}, expected {tuple(body[name].shape)}"
-        for name in body.keys() & theirs.keys()
-        if theirs[name].shape != body[name].shape
-    ]
-    first = sorted(mistakes)[:10]
-    heading = f"{path}: weights do not fit {backbone!r}: {len(mistakes)} differences, first {len(first)}"
-    raise_together(first, heading)
-    if new.keys() != state.keys():
-        agree_with_torchvision(model, backbone, state, new)
-    return theirs

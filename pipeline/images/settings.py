@@ -8,7 +8,7 @@ from pydantic import Field
 
 from pipeline.common.block import Block, Count, Expected, Fraction, PathText, Sparse, Text
 
-CropCount = Annotated[Literal[1, 2, 5, 10], Expected("1 (centre), 2 (centre and its mirror), 5 or 10")]
+CropCount = Literal[1, 10]
 Channels = Annotated[
     list[float],
     Field(min_length=3, max_length=3),
@@ -20,7 +20,6 @@ Deviations = Annotated[
     Expected("three numbers above 0 (red, green, blue, of pixels in 0..1) or null"),
 ]
 Precision = Literal["float32", "bfloat16", "auto"]
-CropEvaluation = Literal["exact", "dense"]
 
 _BACKBONE = "name of a timm model, with its pretrained tag if it has one (resnet152.tv_in1k)"
 _WEIGHTS = (
@@ -30,15 +29,8 @@ _WEIGHTS = (
 _DIMENSION = "length of a feature vector"
 _RESIZE = "shorter side of an image before it is cropped, pixels"
 _CROP = "side of a crop, pixels"
-_CROPS = (
-    "crops whose features are averaged: 1 (centre), 2 (centre and its mirror), 5 (corners and centre) or 10 "
-    "(the five and their mirrors)"
-)
+_CROPS = "crops whose features are averaged: 1 (centre), or 10 (corners, centre and their mirrors)"
 _PRECISION = "float32, bfloat16, or auto (bfloat16 where the hardware has instructions for it)"
-_CROP_EVALUATION = (
-    "exact (each crop through the network), or dense (fully convolutional, the feature map of the whole "
-    "image pooled over the crops: faster, approximate, not in the papers)"
-)
 _FEATURES = "file of precomputed features, or null: they are extracted"
 
 
@@ -52,7 +44,6 @@ class FeatureSettings(Block):
     crop: Count | None = Field(default=None, description=_CROP)
     crops: CropCount | None = Field(default=None, description=_CROPS)
     precision: Precision | None = Field(default=None, description=_PRECISION)
-    crop_evaluation: CropEvaluation | None = Field(default=None, description=_CROP_EVALUATION)
 
 
 class FeatureSet(Sparse, FeatureSettings):
@@ -74,7 +65,6 @@ class Images(Block):
     crop: Count = Field(default=448, description=_CROP)
     crops: CropCount = Field(default=10, description=_CROPS)
     precision: Precision = Field(default="auto", description=_PRECISION)
-    crop_evaluation: CropEvaluation = Field(default="exact", description=_CROP_EVALUATION)
     batch_size: Count = Field(default=8, description="images that the network reads at once")
     workers: Count = Field(default=8, description="threads that decode images, and CPU cores of the job")
     compile: bool = Field(default=True, description="whether torch.compile is used, on a GPU")
@@ -155,7 +145,6 @@ class ExtractionSettings(Block):
     mean: Channels | None = Field(default=None, description="subtracted from each channel")
     std: Deviations | None = Field(default=None, description="by which each channel is divided")
     precision: Precision = Field(default="float32", description=_PRECISION)
-    crop_evaluation: CropEvaluation = Field(default="exact", description=_CROP_EVALUATION)
     dimension: Count | None = Field(
         default=None, description=f"{_DIMENSION}; null: whatever the backbone gives"
     )
@@ -166,13 +155,6 @@ class ExtractionSettings(Block):
                 f".crop: {self.crop} is larger than resize {self.resize}, the shorter side of the image that "
                 "crops are cut from; make resize at least crop"
             )
-
-
-class ImportSettings(Block):
-    """Required properties of imported features; None accepts the file's value."""
-
-    backbone: Text | None = Field(default=None, description=_BACKBONE)
-    dimension: Count | None = Field(default=None, description=_DIMENSION)
 
 
 def expected_attributes(settings: FeatureSettings | Mapping[str, object]) -> dict[str, object]:

@@ -6,7 +6,6 @@
 import os
 from pathlib import Path
 
-from pipeline import digest as code
 from pipeline.images.lists import photographs_digest
 from pipeline.images.settings import FeatureSettings, Images
 from pipeline.plan.plan import Plan
@@ -55,19 +54,10 @@ def weights_file(plan: Plan, suffix: str) -> list[str]:
 
 
 def shards(plan: Plan, dataset: str, suffix: str) -> list[str]:
-    """Stores of the shards that a data set's features are merged from."""
-    files, count = plan.data(dataset), str(plan.settings.images.shards)
-    shard_list = Path(files.shard_list(suffix))
-    if shard_list.exists() and Path(files.features(suffix)).exists():
-        settings, digest, *paths = shard_list.read_text(encoding="utf-8").splitlines()
-        if [settings, digest] == [feature_settings(plan, suffix).as_json(), code.digest("extract-features")]:
-            return paths
-    return [files.shard(suffix, str(number), count) for number in range(1, int(count) + 1)]
-
-
-def failed_of_shards(plan: Plan, dataset: str, suffix: str) -> list[str]:
-    """The tables of images that could not be read, one next to each shard."""
-    return [path.removesuffix(".h5") + ".csv" for path in shards(plan, dataset, suffix)]
+    """Outputs of the jobs that share a data set's extraction; empty if one job extracts all."""
+    count = plan.settings.images.shards
+    parts = [f"{number}-of-{count}" for number in range(1, count + 1)] if count > 1 else []
+    return [plan.data(dataset).shard(suffix, part) for part in parts]
 
 
 def photographs(plan: Plan, dataset: str) -> str:

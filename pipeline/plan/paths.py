@@ -122,15 +122,9 @@ class DatasetFiles:
     def failed_images(self, suffix: str = "") -> str:
         return f"{self.folder}/failed{suffix}.csv"
 
-    def shard_list(self, suffix: str = "") -> str:
-        """Settings, digest and shards that the features were merged from."""
-        return f"{self.folder}/shards{suffix}.txt"
-
-    def shard(self, suffix: str, shard: str, shards: str) -> str:
-        return f"{self.folder}/shards{suffix}/{shard}-of-{shards}.h5"
-
-    def failed_of_shard(self, suffix: str, shard: str, shards: str) -> str:
-        return f"{self.folder}/shards{suffix}/{shard}-of-{shards}.csv"
+    def shard(self, suffix: str, shard: str) -> str:
+        """Failed images of a part of the list, such as `1-of-8`, whose features are in the cache."""
+        return f"{self.folder}/shards{suffix}/{shard}.csv"
 
     # Translations of a pair of languages, `SOURCE-TARGET`.
 

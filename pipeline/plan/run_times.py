@@ -28,7 +28,7 @@ JOBS_OF = (
     ),
     (r"bert/([a-z]{2})[.]h5", ["embed-captions-{0}", "pretrain-bert"]),
     (r"translations/([a-z]{2}-[a-z]{2})[.]csv", ["translate-{0}"]),
-    (r"(features.*)[.]h5", ["extract-{0}", "merge-{0}", "import-{0}"]),
+    (r"(features.*)[.]h5", ["extract-{0}", "import-{0}"]),
     (r"tokens/([a-z]{2})[.]csv", ["tokenize-{0}", "read-captions-{0}", "write-demo-captions-{0}"]),
     (r"augmented/en-([a-z]{2})[.]csv", ["augment-{0}", "translate-en-{0}"]),
     (r"spelled/([^/]+)/([a-z]{2})[.]h5", ["encode-characters-{0}-{1}"]),

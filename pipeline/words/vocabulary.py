@@ -11,9 +11,9 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from pipeline.common.errors import InputError, raise_together
+from pipeline.common.errors import InputError
 from pipeline.common.files import reading, require_file
-from pipeline.common.hdf5 import create_hdf5, dataset_mistake
+from pipeline.common.hdf5 import create_hdf5
 
 PADDING = ""  # the word of index 0
 
@@ -85,33 +85,13 @@ def write_vocabulary(vocabulary: Vocabulary, attributes: dict[str, Attribute], p
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
-    """Read a vocabulary; raises `InputError` for a truncated file or one with other content."""
+    """Read a vocabulary; raises `InputError` for a damaged file or one with other content."""
     require_file(path, "the vocabulary", "Run `python -m pipeline build-vocabulary`.")
-    mend = "Delete the file and run `python -m pipeline build-vocabulary` again."
-    what = "an HDF5 file with `words`, `vectors`, `language` and `unit`"
-    with reading(path, what, mend), h5py.File(path, "r") as file:
-        datasets = {"words", "vectors", *({"english"} & file.keys())}
-        if mistakes := list(filter(None, (dataset_mistake(file, name) for name in sorted(datasets)))):
-            raise InputError(f"{path}: {'. '.join(mistakes)}.")
-        words = list(file["words"].asstr()[:])
-        vectors = file["vectors"][:]
-        english = file["english"][:] if "english" in file else None
-        language, unit = str(file.attrs["language"]), str(file.attrs["unit"])
-    raise_together(_mistakes(words, vectors), f"{path}: not a valid vocabulary. {mend}")
-    return Vocabulary(language, words, vectors, unit, english)
-
-
-def _mistakes(words: list[str], vectors: np.ndarray) -> list[str]:
-    if vectors.dtype != np.float32 or vectors.ndim != 2 or len(vectors) != len(words):
-        return [
-            f"vectors: found {vectors.dtype} of shape {vectors.shape}; expected float32, "
-            f"one row for each of {len(words)} words"
-        ]
-    mistakes = []
-    if len(words) < 2 or words[0] != PADDING or vectors[0].any():
-        mistakes.append("row 0: expected the empty string and zeros (padding), and words after it")
-    if len(set(words)) < len(words):
-        mistakes.append(f"words: {len(words) - len(set(words))} are repeated")
-    if not np.isfinite(vectors).all():
-        mistakes.append("vectors: some are not finite numbers")
-    return mistakes
+    with reading(path, "a vocabulary"), h5py.File(path) as file:
+        return Vocabulary(
+            language=str(file.attrs["language"]),
+            words=list(file["words"].asstr()[:]),
+            vectors=file["vectors"][:],
+            unit=str(file.attrs["unit"]),
+            english=file["english"][:] if "english" in file else None,
+        )

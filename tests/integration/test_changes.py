@@ -63,7 +63,6 @@ WALKED = [
     "extract_features",
 ]
 WALKED += [
-    "merge_features",
     "tokenize",
     "translate",
     "train_caption_vectors",
@@ -77,7 +76,7 @@ TRAINED = {"train", "evaluate", "tabulate", "publish"}
 PRETRAINED = {"pretrain", *TRAINED}
 WORDS = {"train_caption_vectors", "build_vocabulary"}
 READ = {"tokenize", *WORDS, *PRETRAINED}
-EXTRACTED = {"extract_features", "merge_features", *TRAINED}
+EXTRACTED = {"extract_features", *TRAINED}
 
 
 class Edit(NamedTuple):
@@ -131,7 +130,7 @@ CONFIGURATION = [
     Edit("`words.tokens`", configure(words={"tokens": 3000}), {*WORDS, *PRETRAINED}, often=True),
     Edit("`images.crop`", configure(images={"crop": 56}), EXTRACTED),
     Edit("`images.batch_size`", configure(images={"batch_size": 2}), set(), often=True),
-    Edit("`images.shards`", configure(images={"shards": 2}), set()),
+    Edit("`images.shards`", configure(images={"shards": 2}), {"extract_shard", *EXTRACTED}),
     Edit("`translation.limits`", configure(translation={"limits": {"timeout": 30}}), set()),
 ]
 MODULES = [

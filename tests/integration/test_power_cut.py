@@ -100,16 +100,13 @@ class Workflow(Project):
                 yield int(entry.name)
 
     def outputs(self) -> dict[str, bytes]:
-        """The outputs in the end, without what a kill leaves.
-
-        These are a writer's hidden files and folders, and shards that were merged but not yet deleted.
-        """
+        """The outputs in the end, without a killed writer's hidden files and folders."""
         paths = (path for pattern in COMPARED for path in self.folder.glob(pattern) if path.is_file())
         relative = {path.relative_to(self.folder): path for path in paths}
         return {
             str(name): content(path)
             for name, path in relative.items()
-            if not any(part.startswith(".") or part == "shards" for part in name.parts)
+            if not any(part.startswith(".") for part in name.parts)
         }
 
     def log_tail(self) -> str:
@@ -122,7 +119,7 @@ def content(path: Path) -> bytes:
         return path.read_bytes()
     with h5py.File(path) as file:
         ids = "\n".join(file["image"].asstr()[...])
-        return b"".join([ids.encode(), file["done"][...].tobytes(), file["features"][...].tobytes()])
+        return ids.encode() + bytes(file["features"][...])
 
 
 def workflow(folder: Path) -> Workflow:

@@ -167,11 +167,8 @@ def test_photographs_are_embedded_as_their_features(
     ("changed", "warning"),
     [
         ({"precision": "bfloat16"}, ""),
-        pytest.param(
-            {"crop_evaluation": None}, "does not say how crops are evaluated", marks=pytest.mark.extended
-        ),
     ],
-    ids=["bfloat16 where it is missing", "crop evaluation missing"],
+    ids=["bfloat16 where it is missing"],
 )
 def test_photographs_are_embedded_whatever_made_the_bundle(
     finished_search: Project,
@@ -190,7 +187,7 @@ def test_photographs_are_embedded_whatever_made_the_bundle(
     model = load(bundle)
     found = model.embed_images([finished_search.folder / DATA / f"images/{index.images[0]}.jpg"])
     backbone, _ = model.backbone(1)
-    assert (backbone.crop_evaluation, backbone.precision) == ("exact", "float32")
+    assert backbone.precision == "float32"
     assert found[0] @ index.image_vectors[0].astype(np.float32) > 0.999
     assert (warning in caplog.text) and bool(caplog.text) == bool(warning)
 

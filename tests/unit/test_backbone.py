@@ -22,7 +22,6 @@ from pipeline.images.backbone import (
     round_weights,
 )
 from pipeline.images.crops import resize_image
-from pipeline.images.foreign_weights import with_own_names
 from pipeline.images.settings import ExtractionSettings
 
 CPU = torch.device("cpu")
@@ -135,11 +134,8 @@ def cosine(found: np.ndarray, wanted: np.ndarray) -> float:
     return float(((found * wanted).sum(1) / norms).min())
 
 
-@pytest.mark.parametrize("crop_evaluation", ["exact", "dense"])
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_bfloat16_features_point_in_the_same_direction(
-    device: str, crop_evaluation: str, tmp_path: Path
-) -> None:
+def test_bfloat16_features_point_in_the_same_direction(device: str, tmp_path: Path) -> None:
     if device == "cuda" and not torch.cuda.is_available():
         pytest.skip("no GPU here")
     if precision_on(torch.device(device), "auto") != "bfloat16":
@@ -148,7 +144,7 @@ def test_bfloat16_features_point_in_the_same_direction(
     for compiled in {False, device == "cuda"}:
         rounded, exact = (
             load_backbone(
-                settings(path, backbone="resnet18", crop_evaluation=crop_evaluation, precision=precision),
+                settings(path, backbone="resnet18", precision=precision),
                 torch.device(device),
                 3,
                 compiled,
@@ -201,33 +197,7 @@ def test_bfloat16_without_hardware_for_it_is_refused(monkeypatch: pytest.MonkeyP
         precision_on(CPU, "bfloat16")
 
 
-def test_dense_evaluation_equals_the_exact_one_for_a_single_window(tmp_path: Path) -> None:
-    """If an image is its only window, both ways compute the same."""
-    path = save(network("resnet18"), tmp_path / "w.pth")
-    square = images()[2].crop((0, 0, 64, 64)).resize((72, 72))
-    small = settings(path, backbone="resnet18", resize=64, crop=64)
-    exact, approximate = (
-        load_backbone(small.model_copy(update={"crop_evaluation": way}), CPU) for way in ("exact", "dense")
-    )
-    pixels = [resize_image(square, 64, exact.interpolation)]
-    assert relative_error(approximate.features(pixels).numpy(), exact.features(pixels).numpy()) < 1e-5
-
-
-@pytest.mark.extended
-def test_dense_evaluation_takes_images_of_any_size(tmp_path: Path) -> None:
-    """With the demo's network, whose padding depends on the size of its input."""
-    demo = "tf_efficientnet_lite0"
-    path = save(network(demo), tmp_path / "w.pth")
-    chosen = settings(path, backbone=demo, resize=182, crop=160)
-    exact, approximate = (
-        load_backbone(chosen.model_copy(update={"crop_evaluation": way}), CPU, 3)
-        for way in ("exact", "dense")
-    )
-    pixels = [resize_image(image, 182, exact.interpolation) for image in images()]
-    assert cosine(approximate.features(pixels).numpy(), exact.features(pixels).numpy()) > 0.95
-
-
-def by_hand(network: Network, crop: int, crops: int, crop_evaluation: str) -> Backbone:
+def by_hand(network: Network, crop: int, crops: int) -> Backbone:
     """A backbone of one feature that normalises nothing."""
     return Backbone(
         network=network,
@@ -240,39 +210,18 @@ def by_hand(network: Network, crop: int, crops: int, crop_evaluation: str) -> Ba
         precision="float32",
         crop=crop,
         crops=crops,
-        crop_evaluation=crop_evaluation,
         shift=torch.zeros(3),
         scale=torch.ones(3),
         pixels=torch.zeros(crops, 3, crop, crop),
     )
 
 
-@pytest.mark.parametrize("crops, wanted", [(1, 15.0), (2, 22.5), (5, 21.0), (10, 22.5)])
-def test_dense_features_are_the_mean_over_the_windows(crops: int, wanted: float) -> None:
-    """The map is the image, 2 x 3 pixels of columns 10, 20 and 40, in windows of 2 x 2.
-
-    Left windows have 15, right ones 30. The centre is a left one, and so it is in the mirror, where left
-    windows have 30 and right ones 15.
-    """
-    backbone = by_hand(lambda pixels: pixels[:, :1], 2, crops, "dense")
-    image = torch.tensor([10, 20, 40], dtype=torch.uint8).expand(3, 2, 3)
-    assert backbone.features([image]).flatten().tolist() == pytest.approx([wanted])
-
-
 def test_the_mean_over_crops_has_more_digits_than_bfloat16() -> None:
     """The mean is halfway between 1 and the next number of bfloat16, which would round it to 1."""
-    pooled = torch.tensor([[1.0], [1 + 1 / 128]], dtype=torch.bfloat16)
-    found = by_hand(lambda pixels: pooled, 2, 2, "exact").features([torch.zeros(3, 2, 2, dtype=torch.uint8)])
+    pooled = torch.tensor([[1.0], [1 + 1 / 128]] * 5, dtype=torch.bfloat16)
+    found = by_hand(lambda pixels: pooled, 2, 10).features([torch.zeros(3, 2, 2, dtype=torch.uint8)])
     assert found.dtype == torch.float32
     assert found.tolist() == [[1 + 1 / 256]]
-
-
-@pytest.mark.parametrize("name, size", [("vit_tiny_patch16_224", 224), ("mobilenetv3_small_050", 64)])
-def test_dense_evaluation_needs_a_network_that_pools_last(name: str, size: int, tmp_path: Path) -> None:
-    path = save(timm.create_model(name), tmp_path / "w.pth")
-    chosen = settings(path, backbone=name, resize=size, crop=size, crop_evaluation="dense")
-    with pytest.raises(InputError, match="Set crop_evaluation to exact"):
-        load_backbone(chosen, CPU)
 
 
 def test_configured_mean_and_std_replace_timms(tmp_path: Path) -> None:
@@ -304,94 +253,61 @@ def test_file_kinds_and_foreign_names_give_the_same_weights(tmp_path: Path) -> N
     torch.save({"state_dict": state}, tmp_path / "nested.pth")
     foreign = {f"layer_{i}.{name.rpartition('.')[2]}": value for i, (name, value) in enumerate(state.items())}
     torch.save(foreign, tmp_path / "foreign.pth")
-    headless = {name: value for name, value in state.items() if not name.startswith("classifier.")}
-    torch.save(headless, tmp_path / "headless.pth")
     model.reset_classifier(0)
-    for name in ("w.safetensors", "nested.pth", "foreign.pth", "headless.pth"):
+    for name in ("w.safetensors", "nested.pth", "foreign.pth"):
         assert load_backbone(settings(tmp_path / name), CPU).weights_sha256 == weights_digest(model), name
 
 
 def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:
     path = save(network("resnet18"), tmp_path / "w.pth")
-    with pytest.raises(InputError, match=r"w\.pth: weights do not fit 'resnet34'.*\n.*missing layer1\.2"):
-        load_backbone(settings(path, backbone="resnet34"), CPU)
-    with pytest.raises(InputError, match="do not fit 'test_efficientnet'"):
-        load_backbone(settings(path), CPU)
+    for backbone in ("resnet34", "test_efficientnet"):
+        with pytest.raises(InputError, match=rf"(?s){backbone}.*w\.pth.*Missing"):
+            load_backbone(settings(path, backbone=backbone), CPU)
 
 
-def test_weights_are_found_among_other_content_of_a_checkpoint(tmp_path: Path) -> None:
+def test_weights_are_found_in_a_checkpoint_and_with_other_classes(tmp_path: Path) -> None:
     state = network("resnet18").state_dict()
-    wrapped = {f"module._orig_mod.{name}": tensor for name, tensor in state.items()}
-    files = {
-        "a.pth": {"model": state, "epoch": 3},
-        "b.pth": {"model_state_dict": wrapped, "optimizer": {"state": {}}},
-        "c.pth": {"net": state, "arch": "resnet18"},
-        "d.pth": {"state_dict": state, "model_ema": state},
-    }
+    wrapped = {f"module.{name}": tensor for name, tensor in state.items()}
+    classes = {**state, "fc.weight": torch.zeros(365, 512), "fc.bias": torch.zeros(365)}
+    files = {"a.pth": {"state_dict": wrapped, "epoch": 3}, "b.pth": {"model": state}, "c.pth": classes}
     digests = set()
     for name, content in files.items():
         torch.save(content, tmp_path / name)
         digests.add(load_backbone(settings(tmp_path / name, backbone="resnet18"), CPU).weights_sha256)
     assert len(digests) == 1
-    refused = {"e.pth": {"a": state, "b": state}, "f.pth": [1, 2], "g.pth": {"epoch": 1}}
-    for name, other in refused.items():
-        torch.save(other, tmp_path / name)
-        with pytest.raises(InputError, match=r"not a readable weights file: found .*, expected"):
-            load_backbone(settings(tmp_path / name, backbone="resnet18"), CPU)
+    torch.save([1, 2], tmp_path / "d.pth")
+    with pytest.raises(InputError, match=r"d\.pth"):
+        load_backbone(settings(tmp_path / "d.pth", backbone="resnet18"), CPU)
 
 
-@pytest.mark.parametrize(
-    "theirs, ours", [("vgg19", "vgg19"), ("vgg16_bn", "vgg16_bn"), ("convnext_tiny", "convnext_tiny")]
-)
-def test_torchvisions_names_and_shapes_become_timms(theirs: str, ours: str) -> None:
-    with torch.device("meta"):
-        state = torchvision.models.get_model(theirs, weights=None).state_dict()
-        wanted = timm.create_model(ours).state_dict()
-    new = with_own_names(state, wanted, lambda name: name.startswith("head.fc."))
-    assert state.keys() != wanted.keys()
-    assert {name: tensor.shape for name, tensor in new.items()} == {
-        name: tensor.shape for name, tensor in wanted.items() if name in new
-    }
-    assert all(name in new or name.endswith("num_batches_tracked") for name in wanted)
-
-
-def test_torchvisions_weights_compute_the_same_in_timm(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also if epsilons of batch norms differ, which a file of weights does not record."""
+@pytest.mark.parametrize("name", ["resnet18", "vgg11"])
+def test_torchvisions_weights_compute_the_same_in_timm(tmp_path: Path, name: str) -> None:
     torch.manual_seed(0)
-    theirs = torchvision.models.mobilenet_v3_small(weights=None).eval()
-    for module in theirs.modules():
-        if isinstance(module, torch.nn.BatchNorm2d):
-            module.running_var = 0.01 + torch.rand(module.num_features)
-    path = tmp_path / "w.pth"
-    torch.save(theirs.state_dict(), path)
-    chosen = settings(path, backbone="mobilenetv3_small_100", crop=64, resize=64, crops=1)
-    backbone = load_backbone(chosen, CPU)
-    pixels = torch.randint(0, 256, (3, 64, 64), dtype=torch.uint8)
+    theirs = torchvision.models.get_model(name, weights=None).eval()
+    path = save(theirs, tmp_path / "w.pth")
+    backbone = load_backbone(settings(path, backbone=name, crop=224, resize=224, crops=1), CPU)
+    pixels = torch.randint(0, 256, (3, 224, 224), dtype=torch.uint8)
+    head = theirs.fc if name == "resnet18" else theirs.classifier[6]
+    normalised = (pixels / 255 - torch.tensor(backbone.mean)[:, None, None]) / torch.tensor(backbone.std)[
+        :, None, None
+    ]
     with torch.inference_mode():
-        normalised = backbone._normalise(pixels)[None]
-        expected = theirs.classifier[:2](theirs.avgpool(theirs.features(normalised)).flatten(1))
-    assert relative_error(backbone.features([pixels]).numpy(), expected.numpy()) < 1e-5
-    monkeypatch.setattr("pipeline.images.foreign_weights._norms", lambda model: [])
-    with pytest.raises(InputError, match=r"torchvision's mobilenet_v3_small: backbone .* something else"):
-        load_backbone(chosen, CPU)
+        expected = theirs(normalised[None])
+        found = head(backbone.features([pixels]))
+    assert torch.allclose(found, expected, rtol=1e-3, atol=1e-4)
 
 
 def test_another_shape_is_refused(tmp_path: Path) -> None:
     state = network("resnet18").state_dict()
     state["conv1.weight"] = state["conv1.weight"][:, :1]
     torch.save(state, tmp_path / "w.pth")
-    with pytest.raises(InputError, match=r"conv1\.weight: found shape \(64, 1, 7, 7\), expected \(64, 3"):
+    with pytest.raises(InputError, match=r"w\.pth.*\(64, 1, 7, 7\)"):
         load_backbone(settings(tmp_path / "w.pth", backbone="resnet18"), CPU)
 
 
-@pytest.mark.parametrize(
-    "backbone, message",
-    [("resnet51", "not a model of timm. Close names: .*resnet50"), ("resnet152.tv", r"resnet152\.tv_in1k")],
-)
-def test_an_unknown_backbone_gets_close_names(backbone: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+@pytest.mark.parametrize("backbone", ["resnet51", "resnet152.tv"])
+def test_an_unknown_backbone_is_named(backbone: str) -> None:
+    with pytest.raises(InputError, match=f"backbone '{backbone}'"):
         load_backbone(settings("timm", backbone=backbone), CPU)
 
 
@@ -405,7 +321,7 @@ def test_missing_weights_are_named(tmp_path: Path) -> None:
     (tmp_path / "text.pth").write_text("no weights")
     wrong: dict[Path | str, str] = {
         tmp_path / "none.pth": "is not there",
-        tmp_path / "text.pth": "not a readable weights file",
+        tmp_path / "text.pth": "text.pth",
         "package:no-such-package": "Install no-such-package",
         "package:pytest": "found 0 weights files",
     }

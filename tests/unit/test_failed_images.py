@@ -8,7 +8,6 @@ import torch
 
 from pipeline.common.errors import InputError
 from pipeline.evaluation.inputs import add_features
-from pipeline.images.partial import finish, open_partial
 from pipeline.images.settings import FeatureSettings
 from pipeline.images.store import write_features
 from pipeline.words.corpus import Corpus, LanguageCorpus
@@ -27,11 +26,8 @@ def corpus() -> Corpus:
 
 
 def test_a_failed_image_leaves_with_its_captions(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    partial, output = tmp_path / "partial", tmp_path / "features.h5"
-    features = np.array([[3, 4], [5, 6]], np.float32)
-    with open_partial(partial, ["c", "b", "a"], np.zeros((3, 2), np.int64), {}, 2) as store:
-        store.write([0, 2], features)
-        finish(store, partial, output)
+    output = tmp_path / "features.h5"
+    write_features(output, ["c", "a"], np.array([[3, 4], [5, 6]]), {}, failed=["b"])
     found = corpus()
     add_features(found, output, FeatureSettings())
     assert found.images == ["a", "c"]

@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 
 from pipeline.common.errors import InputError
-from pipeline.images.imported import import_store
-from pipeline.images.settings import (
-    ExtractionSettings,
-    ImportSettings,
-    expected_attributes,
-)
-from pipeline.images.store import DONE, FAILED, PENDING, failed_images, read_features, write_features
+from pipeline.images.imported import import_features
+from pipeline.images.settings import ExtractionSettings, FeatureSettings, expected_attributes
+from pipeline.images.store import failed_images, read_features, write_features
 
 FEATURES = np.arange(12, dtype=np.float32).reshape(3, 4) / 3  # numbers that need all digits of float32
 ATTRIBUTES = {"backbone": "resnet50", "crops": 10, "mean": [0.5, 0.5, 0.25]}
@@ -23,6 +19,13 @@ def store(tmp_path: Path) -> Path:
     path = tmp_path / "features.h5"
     write_features(path, ["a", "b", "ü"], FEATURES, ATTRIBUTES)
     return path
+
+
+def imported(source: Path, images: list[str], settings: FeatureSettings, output: Path) -> None:
+    """Import the features of some images, by the split that lists them."""
+    split = output.with_suffix(".csv")
+    split.write_text("".join(["image,split\n", *(f"{image},train\n" for image in images)]), encoding="utf-8")
+    import_features(source, split, settings, output)
 
 
 def test_rows_are_in_the_requested_order(store: Path) -> None:
@@ -61,7 +64,7 @@ def test_missing_images_are_counted_and_named(store: Path) -> None:
 def test_a_truncated_store_is_refused(store: Path, share: float) -> None:
     content = store.read_bytes()
     store.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(InputError, match=r"features\.h5: not a whole HDF5 file"):
+    with pytest.raises(InputError, match=r"features\.h5: not an HDF5 file"):
         read_features(store, ["a"], {})
 
 
@@ -70,7 +73,7 @@ def test_an_absent_store_and_another_hdf5_file_are_refused(tmp_path: Path) -> No
         read_features(tmp_path / "none.h5", [], {})
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["vectors"] = FEATURES
-    with pytest.raises(InputError, match="features and image is missing; found vectors"):
+    with pytest.raises(InputError, match=r"other\.h5: not an HDF5 file with features"):
         read_features(tmp_path / "other.h5", [], {})
 
 
@@ -88,7 +91,7 @@ def test_imported_features_are_read_back_with_their_origin(store: Path, tmp_path
     with h5py.File(store, "r+") as file:
         file.attrs["backbone"] = "resnet50 (Keras)"
     output = tmp_path / "imported.h5"
-    import_store(store, ["ü", "a"], ImportSettings(backbone="resnet50", dimension=4), output)
+    imported(store, ["ü", "a"], FeatureSettings(backbone="resnet50", dimension=4), output)
     assert np.array_equal(
         read_features(output, ["a", "ü"], {"backbone": "resnet50", "dimension": 4}), FEATURES[[0, 2]]
     )
@@ -104,15 +107,15 @@ def test_features_without_a_backbone_are_accepted_with_a_warning(
     with h5py.File(store, "r+") as file:
         del file.attrs["backbone"]
     output = tmp_path / "imported.h5"
-    import_store(store, ["a"], ImportSettings(backbone="vgg19", dimension=4), output)
-    assert "no attribute `backbone`" in caplog.text and "file.attrs['backbone'] = 'vgg19'" in caplog.text
+    imported(store, ["a"], FeatureSettings(backbone="vgg19", dimension=4), output)
+    assert "no attribute `backbone`" in caplog.text and "'vgg19'" in caplog.text
     assert np.array_equal(read_features(output, ["a"], {"backbone": "vgg19"}), FEATURES[:1])
     with pytest.raises(InputError, match="dimension: found 4, expected 5"):
-        import_store(store, ["a"], ImportSettings(backbone="vgg19", dimension=5), output)
+        imported(store, ["a"], FeatureSettings(backbone="vgg19", dimension=5), output)
 
 
 def test_imported_features_keep_all_their_digits(store: Path, tmp_path: Path) -> None:
-    import_store(store, ["ü", "a"], ImportSettings(), tmp_path / "g.h5")
+    imported(store, ["ü", "a"], FeatureSettings(), tmp_path / "g.h5")
     assert np.array_equal(read_features(tmp_path / "g.h5", ["a", "ü"], {}), FEATURES[[0, 2]])
 
 
@@ -121,7 +124,7 @@ def test_half_precision_is_widened(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "f.h5", "r+") as file:
         del file["features"]
         file["features"] = half = FEATURES[:1].astype(np.float16)
-    import_store(tmp_path / "f.h5", ["a"], ImportSettings(), tmp_path / "g.h5")
+    imported(tmp_path / "f.h5", ["a"], FeatureSettings(), tmp_path / "g.h5")
     found = read_features(tmp_path / "g.h5", ["a"], {"backbone": "x"})
     assert found.dtype == np.float32
     assert np.array_equal(found, half.astype(np.float32))
@@ -129,7 +132,7 @@ def test_half_precision_is_widened(tmp_path: Path) -> None:
 
 def test_imported_features_of_another_kind_are_refused(store: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        import_store(store, ["a"], ImportSettings(backbone="resnet5", dimension=2048), tmp_path / "out.h5")
+        imported(store, ["a"], FeatureSettings(backbone="resnet5", dimension=2048), tmp_path / "out.h5")
     assert "backbone: found 'resnet50', expected 'resnet5'" in str(caught.value)
     assert "dimension: found 4, expected 2048" in str(caught.value)
     assert not (tmp_path / "out.h5").exists()
@@ -138,25 +141,20 @@ def test_imported_features_of_another_kind_are_refused(store: Path, tmp_path: Pa
 def test_an_image_stored_twice_is_refused(tmp_path: Path) -> None:
     write_features(tmp_path / "f.h5", ["a", "b", "a"], FEATURES, {})
     with pytest.raises(InputError, match=r"1 images \(a\) are in it more than once"):
-        import_store(tmp_path / "f.h5", ["a"], ImportSettings(), tmp_path / "out.h5")
+        imported(tmp_path / "f.h5", ["a"], FeatureSettings(), tmp_path / "out.h5")
 
 
-def test_a_store_names_the_images_that_failed(store: Path) -> None:
-    assert failed_images(store) == set()  # imported ones have no mask
-    with h5py.File(store, "r+") as file:
-        file["done"] = np.array([DONE, FAILED, DONE], np.uint8)
-    assert failed_images(store) == {"b"}
-    with h5py.File(store, "r+") as file:
-        file["done"][0] = PENDING
-    with pytest.raises(InputError, match="unfinished, 1 images are still to come"):
-        failed_images(store)
+def test_a_store_names_the_images_that_failed(store: Path, tmp_path: Path) -> None:
+    assert failed_images(store) == set()
+    write_features(tmp_path / "f.h5", ["a"], FEATURES[:1], {}, ["b", "ü"])
+    assert failed_images(tmp_path / "f.h5") == {"b", "ü"}
 
 
 GOOD = {"backbone": "resnet18", "weights": "some/where/w.pth", "resize": 64, "crop": 32, "crops": 10}
 
 
 def test_settings_list_every_mistake() -> None:
-    wrong = {**GOOD, "crops": 3, "resize": True, "std": [1, 1, 0], "colour": 1, "crop_evaluation": "round"}
+    wrong = {**GOOD, "crops": 3, "resize": True, "std": [1, 1, 0], "colour": 1}
     del wrong["weights"]
     with pytest.raises(InputError) as caught:
         ExtractionSettings.parse(json.dumps(wrong))
@@ -166,7 +164,6 @@ def test_settings_list_every_mistake() -> None:
         "crops: found 3",
         "resize: found True",
         "std.2: found 0",
-        "crop_evaluation: found",
     ):
         assert key in str(caught.value)
 
@@ -182,12 +179,6 @@ def test_settings_list_every_mistake() -> None:
 def test_contradictory_settings_are_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         ExtractionSettings.parse(text)
-
-
-def test_import_settings_may_be_open_but_not_unknown() -> None:
-    assert ImportSettings.parse('{"backbone": null}') == ImportSettings()
-    with pytest.raises(InputError, match=r"unknown key .resize.; known are backbone, dimension"):
-        ImportSettings.parse('{"resize": 256}')
 
 
 def test_expected_attributes_omit_speed_and_open_settings() -> None:

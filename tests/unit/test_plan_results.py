@@ -329,7 +329,7 @@ def test_a_reports_times_include_all_jobs_behind_it(mine: Plan) -> None:
         ("embn-en", ["original", "translated"]),
         ("bert-parallel-embn", ["original"]),
     ]
-    of_images = ("split", "draw-demo", "find-images", "extract-features", "merge-features", "import-features")
+    of_images = ("split", "draw-demo", "find-images", "extract-features", "import-features")
     expected = {f"multi30k/{name}" for name in (*of_images, "pretrain-bert")}
     for code in MULTI30K:
         of_language = ("read-captions", "write-demo-captions", "tokenize", "embed-captions")

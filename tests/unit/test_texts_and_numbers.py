@@ -29,12 +29,12 @@ def test_a_text_stays_one_where_a_text_belongs(text: str) -> None:
 
 def test_a_number_written_as_a_text_is_read_where_a_number_belongs() -> None:
     training = {"epochs": "3", "learning_rate": "1e-4"}
-    settings = load(seeds=["1", "22"], training=training, tensorboard="true", gpu="0", images={"crops": "5"})
+    settings = load(seeds=["1", "22"], training=training, tensorboard="true", gpu="0", images={"crops": "1"})
     assert (settings.seeds, settings.tensorboard, settings.gpu, settings.images.crops) == (
         [1, 22],
         True,
         0,
-        5,
+        1,
     )
     assert (settings.training.epochs, settings.training.learning_rate) == (3, 0.0001)
 
