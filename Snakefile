@@ -32,15 +32,18 @@ rule all:
         RESULTS.latest("report.html"),
 
 
-# The environment of every job, with --sdm conda. The line of a rule in `snakemake --list-rules` is that of its command.
-SUMMARIES = {
-    name.replace("-", "_"): stage.summary
-    for name, stage in (STAGES | SEARCH_STAGES).items()
-}
+# A rule that runs a stage has its summary as the line in `snakemake --list-rules`, the environment of jobs with --sdm
+# conda, and the digest of its code, so that an edit reruns its jobs. What was downloaded or unpacked stays.
+ALL_STAGES = STAGES | SEARCH_STAGES
+WITHOUT_CODE = ("download", "unpack", "prefetch_models", "publish", "publish_file")
 for each in workflow.rules:
-    if each.shellcmd:
+    if started := re.search(
+        r"python -m (?:pipeline|search) (\S+)", each.shellcmd or ""
+    ):
         each.conda_env = str(Path(workflow.basedir, "envs", "pipeline.yaml"))
-    each.docstring = each.docstring or SUMMARIES.get(each.name)
+        each.docstring = each.docstring or ALL_STAGES[started[1]].summary
+        if each.name not in WITHOUT_CODE and "code" not in each.params.keys():
+            each.set_params(code=code_of_jobs(ALL_STAGES[started[1]]))
 
 
 with refusing():
@@ -51,7 +54,6 @@ with refusing():
 
 onstart:
     with refusing():
-        code.save_code(CODE_OF_RUN)
         earlier.keep_earlier(workflow.persistence)
 
 

@@ -113,7 +113,7 @@ def train_variant(
     words, features = _files(vocabularies(*of)), _files([planned.features(*of)])
     folder = arguments.folder / changed.scale / f"{dataset}-{experiment}" / name / f"seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
-    code = digest("train", parts.of_training(settings_of_model), whole=True)
+    code = digest("train", *parts.of_training(settings_of_model))
     pretrained: list[Path] = []
     with patch.object(driver, "set_precision", set_precision_anywhere):
         if changed.experiments_on(dataset)[experiment].pretraining:

@@ -4,10 +4,7 @@ A new stage is its function, a line here and a rule. The function's signature an
 command line (`pipeline.cli`), the modules that it imports are the stage's code (`pipeline.digest`).
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
-
-from pipeline import registry
+from typing import NamedTuple
 
 # Training uses the recall code only to select the epoch. Evaluation checks the selection and refuses a model
 # that other recall code would have selected differently, so an edit there reruns evaluation and no training.
@@ -16,79 +13,17 @@ CHOICE_OF_EPOCH = frozenset(
 )
 
 
-EVERY_LANGUAGE = "*"
-
-
-def language_row(code: str) -> str:
-    """The row of a language as a part of a stage: an edit of it reruns only the stages that read it."""
-    return f"pipeline.datasets.languages:{code}"
-
-
-def no_parts(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """The parts of a stage whose code is all imported statically."""
-    return ()
-
-
-def _translator(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    modules = registry.of_translation(arguments["provider"], arguments.get("images") is not None)
-    return (*modules, *map(language_row, (arguments["source"], arguments["target"])))
-
-
-def _source(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    from pipeline.datasets.sources import module_of
-
-    return (module_of(arguments["settings"].source),) if arguments["settings"] else ()
-
-
-def _language(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    return (language_row(arguments["language"]),)
-
-
-def _every_language(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """All rows: pages name languages and colour their lines."""
-    return (language_row(EVERY_LANGUAGE),)
-
-
-def _source_and_language(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    return (*_source(arguments), *_language(arguments))
-
-
-def _model(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    return registry.of_model(arguments["settings"])
-
-
-def _training(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    return registry.of_training(arguments["settings"])
-
-
-def any_model(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """The parts of a stage that reads a model, whichever it is."""
-    return registry.of_any_model()
-
-
-def _any_model_and_language(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    return (*registry.of_any_model(), *_every_language(arguments))
-
-
-def _any_training(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """All models and losses, for stages that count parameters: some losses have weights."""
-    return registry.of_any_training()
-
-
 class Stage(NamedTuple):
     """One command.
 
     Attributes:
-        name: the command; two words are a command and its action.
+        name: the command.
         function: as MODULE:FUNCTION. Its parameters are the options.
         summary: its line in the overview.
         group: its heading in the overview.
-        torch: whether it imports PyTorch.
         gpu: whether it can use a GPU; it then has the option `--gpus`.
         idle_threads_sleep: whether PyTorch's idle threads on a CPU sleep. If other threads are busy, a
             thread that spins takes time from the thread that it waits for.
-        parts: the modules that it imports by name for some arguments only (`pipeline.registry`), and rows of
-            the table of languages.
         outside: modules that it imports, but whose changes do not rerun it.
     """
 
@@ -96,10 +31,8 @@ class Stage(NamedTuple):
     function: str
     summary: str
     group: str
-    torch: bool = False
     gpu: bool = False
     idle_threads_sleep: bool = False
-    parts: Callable[[Mapping[str, Any]], tuple[str, ...]] = no_parts
     outside: frozenset[str] = frozenset()
 
     @property
@@ -136,19 +69,19 @@ _TABLE = (
     Stage("unpack", "pipeline.datasets.unpack:unpack", "unpack archives of photographs into a folder", _DATA),
     Stage(
         "split", "pipeline.datasets.read_source:split_images",
-        "assign the images of a data set to train, val and test", _DATA, parts=_source,
+        "assign the images of a data set to train, val and test", _DATA,
     ),
     Stage(
         "read-captions", "pipeline.datasets.read_source:read_source_captions",
-        "read a data set's captions in one language", _DATA, parts=_source,
+        "read a data set's captions in one language", _DATA,
     ),
     Stage(
         "tokenize", "pipeline.datasets.tokenize:tokenize_captions",
-        "tokenise the captions of one language", _DATA, parts=_language,
+        "tokenise the captions of one language", _DATA,
     ),
     Stage(
         "collect-text", "pipeline.datasets.text:collect_text",
-        "collect Multi30K's captions of images that are not held out", _DATA, parts=_language,
+        "collect Multi30K's captions of images that are not held out", _DATA,
     ),
     Stage(
         "augment", "pipeline.datasets.augment:augment",
@@ -156,7 +89,7 @@ _TABLE = (
     ),
     Stage(
         "read-caption-part", "pipeline.datasets.lessons_parts:read_caption_part",
-        "extract the translation or comparable part in one language", _DATA, parts=_source_and_language,
+        "extract the translation or comparable part in one language", _DATA,
     ),
     Stage(
         "sample-captions", "pipeline.datasets.sampling:sample_captions",
@@ -169,7 +102,7 @@ _TABLE = (
     Stage("find-images", "pipeline.images.find:find_images", "find the file of each image", _IMAGES),
     Stage(
         "extract-features", "pipeline.images.extract:extract_features",
-        "extract image features with a frozen CNN", _IMAGES, torch=True, gpu=True, idle_threads_sleep=True,
+        "extract image features with a frozen CNN", _IMAGES, gpu=True, idle_threads_sleep=True,
     ),
     Stage(
         "import-features", "pipeline.images.imported:import_features",
@@ -177,24 +110,24 @@ _TABLE = (
     ),
     Stage(
         "translate", "pipeline.translation.captions:translate_captions",
-        "translate the captions of one language into another", _TRANSLATION, gpu=True, parts=_translator,
+        "translate the captions of one language into another", _TRANSLATION, gpu=True,
     ),
     Stage(
-        "manage-translations find", "pipeline.translation.exchange:find_translations",
+        "find-translations", "pipeline.translation.exchange:find_translations",
         "list cached translations, and optionally remove them", _TRANSLATION,
     ),
     Stage(
-        "manage-translations export", "pipeline.translation.exchange:export_translations",
+        "export-translations", "pipeline.translation.exchange:export_translations",
         "write all cached translations to one compressed file", _TRANSLATION,
     ),
     Stage(
-        "manage-translations import", "pipeline.translation.exchange:import_translations",
+        "import-translations", "pipeline.translation.exchange:import_translations",
         "import the translations of an exported file", _TRANSLATION,
     ),
     Stage(
         "measure-translation-quality", "pipeline.translation.quality:measure_translation_quality",
         "measure BLEU and chrF of a language pair against human translations", _TRANSLATION,
-        gpu=True, parts=_translator,
+        gpu=True,
     ),
     Stage(
         "tabulate-translation-quality", "pipeline.translation.quality:tabulate_translation_quality",
@@ -226,11 +159,11 @@ _TABLE = (
     ),
     Stage(
         "pretrain-bert", "pipeline.words.bert:pretrain_bert",
-        "pretrain a small multilingual BERT on the training captions", _WORDS, torch=True, gpu=True,
+        "pretrain a small multilingual BERT on the training captions", _WORDS, gpu=True,
     ),
     Stage(
         "embed-captions", "pipeline.words.sentence_vectors:embed_captions",
-        "compute frozen BERT vectors of a language's captions", _WORDS, torch=True, gpu=True,
+        "compute frozen BERT vectors of a language's captions", _WORDS, gpu=True,
     ),
     Stage(
         "select-captions", "pipeline.words.selection:select_captions",
@@ -238,34 +171,31 @@ _TABLE = (
     ),
     Stage(
         "pretrain", "pipeline.training.pretrain:pretrain",
-        "pretrain the universal embedding (LP)", _TRAINING, torch=True, gpu=True, parts=_model,
+        "pretrain the universal embedding (LP)", _TRAINING, gpu=True,
     ),
     Stage(
         "assign", "pipeline.training.assign:assign",
-        "assign words to entries of the latent vocabulary (HEM, LA)", _TRAINING, torch=True, gpu=True,
+        "assign words to entries of the latent vocabulary (HEM, LA)", _TRAINING, gpu=True,
     ),
     Stage(
         "count-steps", "pipeline.training.steps:count_steps",
-        "count the steps of an experiment's epoch, for experiments with as many steps", _TRAINING, torch=True,
+        "count the steps of an experiment's epoch, for experiments with as many steps", _TRAINING,
     ),
     Stage(
         "train", "pipeline.training.train:train",
-        "train one experiment and keep its best epoch", _TRAINING,
-        torch=True, gpu=True, parts=_training, outside=CHOICE_OF_EPOCH,
+        "train one experiment and keep its best epoch", _TRAINING, gpu=True, outside=CHOICE_OF_EPOCH,
     ),
     Stage(
         "train-lessons", "pipeline.training.lessons:train_lessons",
-        "train one experiment of Lessons", _TRAINING,
-        torch=True, gpu=True, parts=_model, outside=CHOICE_OF_EPOCH,
+        "train one experiment of Lessons", _TRAINING, gpu=True, outside=CHOICE_OF_EPOCH,
     ),
     Stage(
         "evaluate", "pipeline.evaluation.evaluate:evaluate",
-        "compute a trained model's recalls on the test split", _EVALUATION, torch=True, parts=_model,
+        "compute a trained model's recalls on the test split", _EVALUATION,
     ),
     Stage(
         "evaluate-consistency", "pipeline.evaluation.consistency:evaluate_consistency",
         "compute the recalls of queries combined with their translations (CLC)", _EVALUATION,
-        torch=True, parts=_model,
     ),
     Stage(
         "tabulate", "pipeline.tables.tabulate:tabulate",
@@ -293,22 +223,20 @@ _TABLE = (
     ),
     Stage(
         "count-parameters", "pipeline.tables.parameters:write_parameters",
-        "count the models' parameters at the papers' sizes", _TABLES, torch=True, parts=_any_training,
+        "count the models' parameters at the papers' sizes", _TABLES,
     ),
     Stage(
         "count-smalr-parameters", "pipeline.tables.smalr_parameters:count_smalr_parameters",
-        "count the parameters of models of ten languages (SMALR)", _TABLES, torch=True, parts=_any_training,
+        "count the parameters of models of ten languages (SMALR)", _TABLES,
     ),
     Stage(
         "measure-scaling", "pipeline.tables.scaling:measure_scaling",
         "compute recall against model size (SMALR, Figures 1b and 3)", _TABLES,
-        torch=True, parts=_any_training,
     ),
     Stage("publish", "pipeline.tables.publish:publish", "copy finished tables over earlier ones", _TABLES),
     Stage(
         "draw-retrieved", "pipeline.report.figures:draw_retrieved",
         "make a page of retrieved test examples (MULE, Figures 3 and 4)", _REPORT,
-        torch=True, parts=_any_model_and_language,
     ),
     Stage(
         "draw-scaling", "pipeline.report.scatter:draw_scaling",
@@ -320,11 +248,11 @@ _TABLE = (
     ),
     Stage(
         "write-report", "pipeline.report.report:write_report",
-        "write all results to one self-contained page", _REPORT, parts=_every_language,
+        "write all results to one self-contained page", _REPORT,
     ),
     Stage(
         "prefetch-models", "pipeline.prefetch.models:prefetch_models",
-        "download weights to the Hugging Face cache, for nodes without a network", _NODES, torch=True,
+        "download weights to the Hugging Face cache, for nodes without a network", _NODES,
     ),
 )  # fmt: skip
 

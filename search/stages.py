@@ -1,6 +1,6 @@
 """The table of commands of `python -m search`, in the form of `pipeline.stages`."""
 
-from pipeline.stages import Stage, any_model
+from pipeline.stages import Stage
 
 _MODELS = "bundles and indexes"
 _QUERIES = "searching"
@@ -8,24 +8,24 @@ _QUERIES = "searching"
 _TABLE = (
     Stage(
         "write-bundle", "search.write_bundle:write_bundle",
-        "write a trained model to a self-contained folder", _MODELS, torch=True, parts=any_model,
+        "write a trained model to a self-contained folder", _MODELS,
     ),
     Stage(
         "build-index", "search.build_index:build_index",
         "embed photographs and sentences for searching", _MODELS,
-        torch=True, parts=any_model, idle_threads_sleep=True,
+        idle_threads_sleep=True,
     ),
     Stage(
         "embed", "search.embed:embed",
-        "embed sentences or photographs", _QUERIES, torch=True, idle_threads_sleep=True,
+        "embed sentences or photographs", _QUERIES, idle_threads_sleep=True,
     ),
     Stage(
         "search", "search.query:search",
-        "search an index with sentences or photographs", _QUERIES, torch=True, idle_threads_sleep=True,
+        "search an index with sentences or photographs", _QUERIES, idle_threads_sleep=True,
     ),
     Stage(
         "serve", "search.serve:serve",
-        "serve a page for searching indexes, on this machine", _QUERIES, torch=True, idle_threads_sleep=True,
+        "serve a page for searching indexes, on this machine", _QUERIES, idle_threads_sleep=True,
     ),
 )  # fmt: skip
 

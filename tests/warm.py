@@ -98,12 +98,11 @@ def _clients() -> Path:
 
 
 def _need_torch() -> set[str]:
-    """Names of the commands that import PyTorch."""
+    """Names of the commands that may import PyTorch."""
     from pipeline.stages import STAGES
     from search.stages import STAGES as SEARCH_STAGES
 
-    found = {name for name, stage in (STAGES | SEARCH_STAGES).items() if stage.torch}
-    return found | {"pretrain", "assign", "train", "train-multitask"}
+    return {*STAGES, *SEARCH_STAGES, "train-multitask"}
 
 
 @cache

@@ -6,17 +6,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pipeline import digest as code
 from pipeline import settings as configuration
 from pipeline.common.errors import raise_together
 from pipeline.datasets.settings import Dataset
 from pipeline.datasets.source_settings import CaptionSettings, SplitSettings
-from pipeline.datasets.sources import module_of, source_named
+from pipeline.datasets.sources import source_named
 from pipeline.plan.cells import experiments_on
 from pipeline.plan.plan import Plan, arguments, either, files_in
 from pipeline.plan.requests import archives_at, requested_path
 from pipeline.plan.sources import public_files_of, published_texts
-from pipeline.stages import language_row
 
 if TYPE_CHECKING:  # pandas is imported only where there are captions of the user's own
     from pipeline.datasets.coverage import Coverage
@@ -189,16 +187,6 @@ def requested_of_captions(plan: Plan, dataset: str, language: str) -> list[str]:
     """Data on request, if the captions in a language are read from them."""
     on_request = plan.source(dataset).on_request
     return requested_of_split(plan, dataset) if on_request and language in on_request.languages else []
-
-
-def reading_code(plan: Plan, stage: str, dataset: str) -> str:
-    """Digest of the code of a stage that reads a data set's published files."""
-    return code.digest(stage, (module_of(plan.datasets[dataset].source),))
-
-
-def language_code(plan: Plan, stage: str, language: str) -> str:
-    """Digest of the code of a stage that reads one language."""
-    return code.digest(stage, (language_row(language),))
 
 
 def caption_origin(plan: Plan, dataset: str, language: str) -> str:

@@ -3,15 +3,12 @@
 import re
 from functools import cache
 
-from pipeline import digest as code
 from pipeline import settings as configuration
 from pipeline.datasets.source_settings import PartSettings
-from pipeline.datasets.sources import module_of
 from pipeline.plan.paths import DatasetFiles
 from pipeline.plan.plan import Plan, arguments, either
 from pipeline.plan.sources import public_files_of
 from pipeline.plan.words import sentences
-from pipeline.stages import language_row
 from pipeline.training.settings import CaptionSelection
 from pipeline.words.settings import SelectedLanguage, SelectionSettings
 
@@ -53,12 +50,6 @@ def part_options(plan: Plan, dataset: str, part: str, language: str) -> list[str
     settings = PartSettings.of(data.source, values).as_json()
     split = [plan.data(dataset).split] if plan.source(dataset).part_files else []
     return [f"--settings={settings}", *arguments("--split", split)]
-
-
-def part_code(plan: Plan, dataset: str, part: str, language: str) -> str:
-    """Digest of the code that reads a part: with the source that has the part itself, and the language."""
-    source = [module_of(plan.datasets[dataset].source)] if _is_read(plan, dataset, part) else []
-    return code.digest("read-caption-part", (*source, language_row(language)))
 
 
 @cache

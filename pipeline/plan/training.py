@@ -1,7 +1,5 @@
 """Inputs and settings of an experiment's training and evaluation."""
 
-from pipeline import digest as code
-from pipeline import registry
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.plan.captions import tokens
@@ -11,7 +9,7 @@ from pipeline.plan.plan import Plan
 from pipeline.plan.requests import require_providers
 from pipeline.plan.translation import added_tables, query_tables, translation_tables
 from pipeline.plan.words import vocabularies
-from pipeline.training.settings import AssignSettings, LessonsSettings, TrainSettings
+from pipeline.training.settings import AssignSettings
 
 
 def features(plan: Plan, dataset: str, experiment: str) -> str:
@@ -95,32 +93,6 @@ def assignment_inputs(plan: Plan, dataset: str, digest: str) -> dict[str, list[s
 def assignment_settings(plan: Plan, dataset: str, digest: str, seed: int) -> AssignSettings:
     experiment = _first_with_assignment(plan, dataset, digest)
     return configuration.assignment_settings(plan.settings, dataset, experiment, seed)
-
-
-def training_code(plan: Plan, dataset: str, experiment: str) -> str:
-    """Digest of the code that an experiment is trained with."""
-    return code.digest("train", registry.of_training(_any_seed(plan, dataset, experiment)))
-
-
-def pretraining_code(plan: Plan, dataset: str, experiment: str) -> str:
-    """Digest of the code that an experiment's linear layers are pretrained with."""
-    return code.digest("pretrain", registry.of_model(_any_seed(plan, dataset, experiment)))
-
-
-def lessons_code(plan: Plan, dataset: str, experiment: str) -> str:
-    """Digest of the code that an experiment of Lessons is trained with."""
-    return code.digest("train-lessons", registry.of_model(_any_seed(plan, dataset, experiment)))
-
-
-def evaluation_code(plan: Plan, stage: str, dataset: str, experiment: str) -> str:
-    """Digest of the code of a stage that evaluates an experiment's model."""
-    settings = configuration.evaluation_settings(plan.settings, dataset, experiment, 0)
-    return code.digest(stage, registry.of_model(settings))
-
-
-def _any_seed(plan: Plan, dataset: str, experiment: str) -> TrainSettings | LessonsSettings:
-    """An experiment's settings; it uses the same modules with every seed."""
-    return configuration.experiment_settings(plan.settings, dataset, experiment, 0)
 
 
 def evaluated_sentences(plan: Plan, dataset: str, experiment: str, queries: str) -> list[str]:

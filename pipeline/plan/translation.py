@@ -17,7 +17,6 @@ from pipeline.plan.captions import tokens
 from pipeline.plan.plan import Inputs, Plan, as_json, files_in, input_arguments
 from pipeline.plan.requests import require_providers
 from pipeline.plan.sources import DICTIONARIES
-from pipeline.stages import language_row
 from pipeline.translation.settings import FilesProvider, MarianProvider, Provider
 
 INPUT_OPTIONS = {
@@ -136,12 +135,7 @@ class Translation:
     def code(self) -> str:
         """Digest of the code that translates."""
         modules = registry.of_translation(self.provider, bool(self.borrowed_captions))
-        return code.digest("translate", (*modules, *self.language_rows))
-
-    @property
-    def language_rows(self) -> tuple[str, str]:
-        """The rows of the pair's languages, for digests."""
-        return language_row(self.source), language_row(self.target)
+        return code.digest("translate", *modules)
 
     @property
     def minutes(self) -> int:
@@ -284,7 +278,7 @@ class Measurement:
     def code(self) -> str:
         """Digest of the code that translates and measures."""
         modules = registry.of_translation(self.provider)
-        return code.digest("measure-translation-quality", (*modules, *self.translation.language_rows))
+        return code.digest("measure-translation-quality", *modules)
 
     @property
     def minutes(self) -> int:

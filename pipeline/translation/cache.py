@@ -120,7 +120,7 @@ class Cache:
         if not cursor.execute("SELECT 1 FROM digests WHERE digest = ?", (_row_digest(row),)).fetchone():
             raise InputError(
                 f"{self.path}: damaged: the stored answer to {row[COLUMNS.index('text')][:60]!r} has changed "
-                "since it was written. Remove it (`python -m pipeline manage-translations find --remove`); "
+                "since it was written. Remove it (`python -m pipeline find-translations --remove`); "
                 "it will be requested again."
             )
 

@@ -264,25 +264,6 @@ def test_parts_are_read_from_published_files_from_sentences_or_from_the_demos_gr
     assert (settings["dataset"], settings["seed"], settings["scenes"]) == ("multi30k", 4, 700)
 
 
-def test_the_code_of_a_part_has_the_source_that_reads_it_and_the_language(
-    resampled: Plan, flickr8k: Plan
-) -> None:
-    def code(plan: Plan, dataset: str, language: str) -> str:
-        return lessons.part_code(plan, dataset, "translation", language)
-
-    of = [
-        code(resampled, "multi30k", "en"),
-        code(resampled, "multi30k", "de"),
-        code(flickr8k, "flickr8kcn", "en"),
-    ]
-    assert len({*of, code(plan_of(), "multi30k", "en")}) == 4
-    assert captions.language_code(resampled, "tokenize", "ja") != captions.language_code(
-        resampled, "tokenize", "en"
-    )
-    readers = {captions.reading_code(resampled, "split", name) for name in ("multi30k", "mscoco")}
-    assert len(readers) == 2
-
-
 def test_counted_tables_read_the_text_that_they_name(resampled: Plan) -> None:
     files = {name: each(f"work/paper/{name}/captions/*.csv", codes) for name, codes in (
         ("multi30k", MULTI30K), ("mscoco", MSCOCO))}  # fmt: skip

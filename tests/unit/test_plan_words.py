@@ -8,7 +8,9 @@ from plans import ADDED, FACEBOOK, MSCOCO, MULTI30K, TEN, each, plan_of
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.plan import captions, scaling, search, training, translation, words
+from pipeline.plan.code import code_of
 from pipeline.plan.plan import Plan
+from pipeline.stages import STAGES
 
 TRANSLATED = ["de", "fr", "cs", *ADDED]  # languages that MSCOCO's English is translated into
 CHINESE = "work/flickr8k/flickr8kcn"
@@ -204,21 +206,12 @@ def test_an_assignment_is_learned_from_what_its_model_reads(flickr8k: Plan) -> N
 
 def test_code_is_that_of_the_modules_that_an_experiment_uses(demo: Plan) -> None:
     """Models of the same parts share it; a stage has its own."""
-    mule, other, smalr, liwe, lessons = "mule-full", "mule-nc", "smalr", "liwe-s-ten", "multi-comparable"
-    for of in (training.training_code, training.pretraining_code):
-        codes = [of(demo, "multi30k", name) for name in (mule, smalr, liwe)]
-        assert len({*codes}) == 3
-    assert training.pretraining_code(demo, "multi30k", mule) == training.pretraining_code(
-        demo, "multi30k", other
-    )
-    every = {
-        (stage, name): training.evaluation_code(demo, stage, "multi30k", name)
-        for stage in ("evaluate", "evaluate-consistency")
-        for name in (mule, other, smalr, liwe)
-    }
-    assert every["evaluate", mule] == every["evaluate", other]
-    assert len({*every.values()}) == 6
-    assert training.lessons_code(demo, "multi30k", lessons) != training.training_code(demo, "multi30k", mule)
+    mule, other, smalr, liwe = "mule-full", "mule-nc", "smalr", "liwe-s-ten"
+    for name in ("pretrain", "evaluate"):
+        found = [code_of(demo, STAGES[name], "multi30k", each) for each in (mule, other, smalr, liwe)]
+        assert found[0] == found[1] and len({*found}) == 3
+    sources = {code_of(plan_of(scale=scale), STAGES["split"], "multi30k", "") for scale in ("demo", "paper")}
+    assert len(sources) == 2
 
 
 def test_a_bert_is_a_folder_of_the_workflow_of_the_user_or_a_model_of_the_hub(

@@ -17,11 +17,10 @@ rule split:
     params:
         options=for_job(captions.split_options),
         requested=lambda w, input: arguments("--requested", input.requested[:1]),
-        code=for_job(captions.reading_code, stage="split"),
     message:
         "Splitting the images of {wildcards.dataset}"
     shell:
-        "python -m pipeline split --code {params.code} {params.options:q} {params.requested:q} "
+        "python -m pipeline split {params.options:q} {params.requested:q} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -43,11 +42,10 @@ rule read_captions:
     params:
         options=for_job(captions.caption_options),
         requested=lambda w, input: arguments("--requested", input.requested[:1]),
-        code=for_job(captions.reading_code, stage="read-captions"),
     message:
         "Reading the captions of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline read-captions --code {params.code} --language {wildcards.language} "
+        "python -m pipeline read-captions --language {wildcards.language} "
         "--split {input.split:q} {params.options:q} {params.requested:q} --output {output:q} > {log:q} 2>&1"
 
 
@@ -62,12 +60,10 @@ rule tokenize:
         "work/logs/{scale}/{dataset}/tokenize-{language}.tsv"
     resources:
         **needs(mem_mb=2000, runtime=30),
-    params:
-        code=for_job(captions.language_code, stage="tokenize"),
     message:
         "Tokenising the captions of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline tokenize --code {params.code} --captions {input:q} --language {wildcards.language} --output {output:q} "
+        "python -m pipeline tokenize --captions {input:q} --language {wildcards.language} --output {output:q} "
         "> {log:q} 2>&1"
 
 
@@ -84,10 +80,8 @@ rule collect_text:
         "work/logs/{scale}/collect-text-{language}.tsv"
     resources:
         **needs(mem_mb=4000, runtime=30),
-    params:
-        code=for_job(captions.language_code, stage="collect-text"),
     message:
         "Published captions for word vectors in {wildcards.language}"
     shell:
-        "python -m pipeline collect-text --code {params.code} --language {wildcards.language} --sources work/sources "
+        "python -m pipeline collect-text --language {wildcards.language} --sources work/sources "
         "--splits {input.splits:q} --output {output:q} > {log:q} 2>&1"

@@ -17,12 +17,12 @@ os.environ.update(
     PATH=os.pathsep.join([os.path.dirname(sys.executable), *os.get_exec_path()])
 )
 
-from pipeline import digest as code
 from pipeline import settings as configuration
 from pipeline.common.block import Block
 from pipeline.common.errors import error_message
 from pipeline.plan import (
     captions,
+    code,
     earlier,
     images,
     lessons,
@@ -40,15 +40,10 @@ from pipeline.plan import (
 from pipeline.plan.cells import table_names
 from pipeline.plan.plan import Plan, arguments, either, published_sources
 from pipeline.stages import STAGES
+from search.stages import STAGES as SEARCH_STAGES
 from workflow.timers import repair_timers
 
 repair_timers()
-
-# The code that this run began with; a job of a queue reads these files again, and must not plan with edited code.
-CODE_OF_RUN = Path(".snakemake", "code.json")
-
-if not workflow.is_main_process:
-    code.plan_with(CODE_OF_RUN)
 
 CONFIG = Path(workflow.basedir, "config")
 
@@ -121,6 +116,13 @@ def for_job(function, attribute=None, **chosen):
             return found.as_json() if isinstance(found, Block) else found
 
     return of_wildcards
+
+
+def code_of_jobs(stage):
+    """The function of a job's wildcards that returns the digest of the code that it runs."""
+    return lambda wildcards: code.code_of(
+        PLAN, stage, wildcards.get("dataset", ""), wildcards.get("experiment", "")
+    )
 
 
 def of_type(annotation, text):

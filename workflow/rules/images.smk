@@ -17,11 +17,10 @@ rule find_images:
     params:
         hint=for_job(sources.missing_hint),
         names=for_job(images.flickr_names),
-        code=code.digest("find-images"),
     message:
         "Locating the images of {wildcards.dataset}"
     shell:
-        "python -m pipeline find-images --code {params.code} --images {input.images:q} --split {input.split:q} {params.hint:q} {params.names} "
+        "python -m pipeline find-images --images {input.images:q} --split {input.split:q} {params.hint:q} {params.names} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -37,7 +36,6 @@ def of_extraction():
         "settings": for_job(images.feature_settings),
         "cache": SCALED.partial("{dataset}-features{suffix}"),
         "photographs": for_job(images.photographs),
-        "code": code.digest("extract-features"),
     }
 
 
@@ -109,9 +107,8 @@ rule import_features:
         **needs(mem_mb=4000, runtime=30, disk_mb=4000),
     params:
         settings=for_job(images.feature_settings),
-        code=code.digest("import-features"),
     message:
         "Importing the precomputed features{wildcards.suffix} of {wildcards.dataset}"
     shell:
-        "python -m pipeline import-features --code {params.code} --features {input.features:q} --split {input.split:q} "
+        "python -m pipeline import-features --features {input.features:q} --split {input.split:q} "
         "--settings {params.settings:q} --output {output:q} > {log:q} 2>&1"

@@ -16,11 +16,10 @@ rule read_caption_part:
         **needs(mem_mb=2000, runtime=10),
     params:
         options=for_job(lessons.part_options),
-        code=for_job(lessons.part_code),
     message:
         "Reading the {wildcards.part} part of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline read-caption-part --code {params.code} --part {wildcards.part} --language {wildcards.language} {params.options:q} "
+        "python -m pipeline read-caption-part --part {wildcards.part} --language {wildcards.language} {params.options:q} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -37,12 +36,10 @@ rule sample_captions:
         each=r"\d+",
     resources:
         **needs(mem_mb=2000, runtime=10),
-    params:
-        code=code.digest("sample-captions"),
     message:
         "Sampling {wildcards.each} captions of each image of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline sample-captions --code {params.code} --part {input:q} --captions-per-image {wildcards.each} "
+        "python -m pipeline sample-captions --part {input:q} --captions-per-image {wildcards.each} "
         "--seed {wildcards.seed} --output {output:q} > {log:q} 2>&1"
 
 
@@ -59,11 +56,10 @@ rule sample_halves:
         **needs(mem_mb=2000, runtime=10),
     params:
         language=for_job(lessons.halves_language),
-        code=code.digest("sample-halves"),
     message:
         "Sampling halves of the training images of {wildcards.dataset}"
     shell:
-        "python -m pipeline sample-halves --code {params.code} --split {input:q} --seed {wildcards.seed} {params.language:q} "
+        "python -m pipeline sample-halves --split {input:q} --seed {wildcards.seed} {params.language:q} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -80,11 +76,10 @@ rule select_captions:
         **needs(mem_mb=4000, runtime=30),
     params:
         settings=for_job(lessons.selection),
-        code=code.digest("select-captions"),
     message:
         "Selecting the captions and words of {wildcards.dataset} {wildcards.experiment}"
     shell:
-        "python -m pipeline select-captions --code {params.code} --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline select-captions --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule train_lessons:
@@ -109,7 +104,6 @@ rule train_lessons:
         words=for_job(lessons.selected_words),
         pairs=for_job(lessons.selected_pairs),
         checkpoint=SCALED.checkpoint("{dataset}-{experiment}-{seed}"),
-        code=for_job(training.lessons_code),
     message:
         "Training {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
@@ -140,11 +134,10 @@ rule evaluate_lessons:
         settings=for_job(configuration.evaluation_settings),
         sentences=for_job(lessons.selected_sentences),
         words=for_job(lessons.selected_words),
-        code=for_job(training.evaluation_code, stage="evaluate"),
     message:
         "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "python -m pipeline evaluate --code {params.code} --settings {params.settings:q} --model {input.model:q} "
+        "python -m pipeline evaluate --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {params.words:q} --sentences {params.sentences:q} "
         "--output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"
 
@@ -161,9 +154,7 @@ rule draw_languages:
     log:
         "work/logs/figures/lessons-figure3.log",
     localrule: True
-    params:
-        code=code.digest("draw-languages"),
     message:
         "Drawing Figure 3 of Lessons"
     shell:
-        "python -m pipeline draw-languages --code {params.code} --comparison {input:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline draw-languages --comparison {input:q} --output {output:q} > {log:q} 2>&1"

@@ -23,11 +23,10 @@ rule judge_claims:
     params:
         settings=for_job(configuration.claim_settings),
         counts=pages.count_arguments(PLAN),
-        code=code.digest("judge-claims"),
     message:
         "Judging the papers' claims"
     shell:
-        "python -m pipeline judge-claims --code {params.code} --settings {params.settings:q} --evaluations {input.evaluations:q} "
+        "python -m pipeline judge-claims --settings {params.settings:q} --evaluations {input.evaluations:q} "
         "{params.counts:q} --claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
@@ -50,11 +49,10 @@ rule draw_retrieved:
     params:
         settings=for_job(pages.figure_settings),
         images=lambda w, input: arguments("--images", input.images),
-        code=code.digest("draw-retrieved"),
     message:
         "Drawing Figure {wildcards.number}"
     shell:
-        "python -m pipeline draw-retrieved --code {params.code} --settings {params.settings:q} --model {input.model:q} "
+        "python -m pipeline draw-retrieved --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
         "{params.images:q} --output {output:q} > {log:q} 2>&1"
 
@@ -84,11 +82,10 @@ rule write_report:
         benchmarks=PLAN.files.benchmarks,
         comparisons=pages.comparison_arguments(PLAN),
         captions=for_job(pages.caption_arguments),
-        code=code.digest("write-report"),
     message:
         "Writing {output}"
     shell:
-        "python -m pipeline write-report --code {params.code} --settings {params.settings:q} --comparisons {params.comparisons:q} "
+        "python -m pipeline write-report --settings {params.settings:q} --comparisons {params.comparisons:q} "
         "{params.claims:q} --figures {input.figures:q} "
         "--curves {input.curves:q} --captions {params.captions:q} --benchmarks {params.benchmarks:q} "
         "--sources {input.sources:q} --downloads work/sources --output {output:q} > {log:q} 2>&1"

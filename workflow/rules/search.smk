@@ -1,6 +1,3 @@
-from search.stages import STAGES as SEARCH_STAGES
-
-
 # A trained model as a self-contained folder, with the recalls of its evaluation.
 rule write_bundle:
     input:
@@ -20,11 +17,10 @@ rule write_bundle:
         **needs(mem_mb=4000, runtime=growing(30)),
     params:
         data=for_job(search.data_licences),
-        code=code.digest(SEARCH_STAGES["write-bundle"]),
     message:
         "Bundling {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "python -m search write-bundle --code {params.code} --model {input.model:q} --features {input.features:q} --words {input.words:q} "
+        "python -m search write-bundle --model {input.model:q} --features {input.features:q} --words {input.words:q} "
         "--sentences {input.sentences:q} --evaluation {input.evaluation:q} --data {params.data:q} --output {output:q} "
         "> {log:q} 2>&1"
 
@@ -47,9 +43,8 @@ rule build_index:
         **needs(mem_mb=4000, runtime=growing(30)),
     params:
         images=lambda w, input: arguments("--image-list", input.images),
-        code=code.digest(SEARCH_STAGES["build-index"]),
     message:
         "Indexing the test images of {wildcards.dataset} with {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "python -m search build-index --code {params.code} --bundle {input.bundle:q} --features {input.features:q} {params.images:q} "
+        "python -m search build-index --bundle {input.bundle:q} --features {input.features:q} {params.images:q} "
         "--split {input.split:q}:test --sentences {input.sentences:q} --original --threads 1 --output {output:q} > {log:q} 2>&1"

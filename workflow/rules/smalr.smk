@@ -11,11 +11,10 @@ rule measure_scaling:
     localrule: True
     params:
         settings=for_job(scaling.figure_settings),
-        code=code.digest("measure-scaling"),
     message:
         "Counting the points of SMALR's Figure {wildcards.number}"
     shell:
-        "python -m pipeline measure-scaling --code {params.code} --settings {params.settings:q} --evaluations {input.evaluations:q} "
+        "python -m pipeline measure-scaling --settings {params.settings:q} --evaluations {input.evaluations:q} "
         "--models {input.models:q} --output {output:q} > {log:q} 2>&1"
 
 
@@ -31,11 +30,10 @@ rule draw_scaling:
     localrule: True
     params:
         settings=for_job(scaling.drawing_settings),
-        code=code.digest("draw-scaling"),
     message:
         "Drawing SMALR's Figure {wildcards.number}"
     shell:
-        "python -m pipeline draw-scaling --code {params.code} --settings {params.settings:q} --points {input:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline draw-scaling --settings {params.settings:q} --points {input:q} --output {output:q} > {log:q} 2>&1"
 
 
 # At the paper's sizes, with the vocabularies of the captions at hand.
@@ -52,10 +50,9 @@ rule count_smalr_parameters:
     localrule: True
     params:
         settings=for_job(scaling.parameter_settings),
-        code=code.digest("count-smalr-parameters"),
     message:
         "Counting the parameters of ten languages"
     shell:
-        "python -m pipeline count-smalr-parameters --code {params.code} --settings {params.settings:q} --words {input.words:q} "
+        "python -m pipeline count-smalr-parameters --settings {params.settings:q} --words {input.words:q} "
         "--characters {input.spelled:q} --papers {input.papers:q} --table {output.table:q} "
         "--comparison {output.comparison:q} > {log:q} 2>&1"

@@ -18,7 +18,7 @@ rule download:
         "Downloading {wildcards.file}"
     shell:
         "python -m pipeline download --url {params.urls:q} --file {wildcards.file:q} --sha256 {params.sha256:q} "
-        "--size={params.bytes} --mirror={resources.mirror:q} --lock workflow/sources.lock --output {output:q} > {log:q} 2>&1"
+        "--size {params.bytes} --mirror={resources.mirror:q} --lock workflow/sources.lock --output {output:q} > {log:q} 2>&1"
 
 
 # The rules that read data on request say how to ask for them.
@@ -85,11 +85,10 @@ rule draw_demo:
     params:
         scenes=SETTINGS.sources.scenes,
         seed=SETTINGS.sources.seed,
-        code=code.digest("draw-demo"),
     message:
         "Drawing the demo's {wildcards.dataset}"
     shell:
-        "python -m pipeline draw-demo --code {params.code} --dataset {wildcards.dataset} --seed {params.seed} --scenes {params.scenes} "
+        "python -m pipeline draw-demo --dataset {wildcards.dataset} --seed {params.seed} --scenes {params.scenes} "
         "--images-out {output.images:q} --split {output.split:q} > {log:q} 2>&1"
 
 
@@ -111,11 +110,10 @@ rule write_demo_captions:
     params:
         scenes=SETTINGS.sources.scenes,
         seed=SETTINGS.sources.seed,
-        code=code.digest("write-demo-captions"),
     message:
         "Writing the demo's captions of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline write-demo-captions --code {params.code} --dataset {wildcards.dataset} --language {wildcards.language} "
+        "python -m pipeline write-demo-captions --dataset {wildcards.dataset} --language {wildcards.language} "
         "--seed {params.seed} --scenes {params.scenes} --output {output:q} > {log:q} 2>&1"
 
 
@@ -130,9 +128,7 @@ rule write_demo_dictionary:
         "work/logs/demo/write-demo-dictionary-{language}.log",
     resources:
         **needs(mem_mb=1000, runtime=10, disk_mb=100),
-    params:
-        code=code.digest("write-demo-dictionary"),
     message:
         "Writing the demo's bilingual dictionary of English and {wildcards.language}"
     shell:
-        "python -m pipeline write-demo-dictionary --code {params.code} --language {wildcards.language} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline write-demo-dictionary --language {wildcards.language} --output {output:q} > {log:q} 2>&1"

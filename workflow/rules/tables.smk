@@ -22,11 +22,10 @@ rule tabulate:
     localrule: True
     params:
         settings=for_job(configuration.table_settings),
-        code=code.digest("tabulate"),
     message:
         "Tabulating {wildcards.table}"
     shell:
-        "python -m pipeline tabulate --code {params.code} --settings {params.settings:q} --evaluations {input.evaluations:q} "
+        "python -m pipeline tabulate --settings {params.settings:q} --evaluations {input.evaluations:q} "
         "--table {output.table:q} --comparison {output.comparison:q} --papers {input.papers:q} > {log:q} 2>&1"
 
 
@@ -86,11 +85,10 @@ rule compare:
     localrule: True
     params:
         scale=PLAN.scale,
-        code=code.digest("compare"),
     message:
         "Comparing {wildcards.first} with {wildcards.second} on {wildcards.dataset}"
     shell:
-        "python -m pipeline compare --code {params.code} --first {input.first:q} --second {input.second:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline compare --first {input.first:q} --second {input.second:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule count_captions:
@@ -107,11 +105,10 @@ rule count_captions:
     params:
         captions=tables.count_arguments(PLAN),
         settings=for_job(configuration.count_settings),
-        code=code.digest("count-captions"),
     message:
         "Writing {output.table}"
     shell:
-        "python -m pipeline count-captions --code {params.code} --captions {params.captions:q} --settings {params.settings:q} "
+        "python -m pipeline count-captions --captions {params.captions:q} --settings {params.settings:q} "
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} "
         "--counts {output.counts:q} > {log:q} 2>&1"
 
@@ -131,11 +128,10 @@ rule measure_vocabulary_overlap:
         translation=for_job(tables.overlap_arguments, part="translation"),
         comparable=for_job(tables.overlap_arguments, part="comparable"),
         scale=PLAN.scale,
-        code=code.digest("measure-vocabulary-overlap"),
     message:
         "Writing {output.table}"
     shell:
-        "python -m pipeline measure-vocabulary-overlap --code {params.code} --translation {params.translation:q} "
+        "python -m pipeline measure-vocabulary-overlap --translation {params.translation:q} "
         "--comparable {params.comparable:q} --scale {params.scale} --papers {input.papers:q} "
         "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
@@ -151,9 +147,8 @@ rule count_parameters:
     localrule: True
     params:
         settings=for_job(tables.parameter_settings),
-        code=code.digest("count-parameters"),
     message:
         "Counting the parameters of the models"
     shell:
-        "python -m pipeline count-parameters --code {params.code} --settings {params.settings:q} --papers {input.papers:q} "
+        "python -m pipeline count-parameters --settings {params.settings:q} --papers {input.papers:q} "
         "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"

@@ -17,7 +17,6 @@ rule pretrain:
     params:
         settings=for_job(configuration.pretraining_settings),
         checkpoint=SCALED.checkpoint("{dataset}-{experiment}-{seed}-pretraining"),
-        code=for_job(training.pretraining_code),
     message:
         "Pretraining the universal embedding: {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
@@ -43,7 +42,6 @@ rule assign:
     params:
         settings=for_job(training.assignment_settings),
         checkpoint=SCALED.checkpoint("{dataset}-assignment-{digest}-{seed}"),
-        code=code.digest("assign"),
     message:
         "Assigning words to the latent vocabulary: {wildcards.dataset} {wildcards.digest} seed {wildcards.seed}"
     shell:
@@ -67,11 +65,10 @@ rule count_steps:
         **needs(mem_mb=8000, runtime=growing(30)),
     params:
         settings=for_job(configuration.counted_settings),
-        code=code.digest("count-steps"),
     message:
         "Counting the steps of an epoch: {wildcards.dataset} {wildcards.experiment}"
     shell:
-        "python -m pipeline count-steps --code {params.code} --settings {params.settings:q} --features {input.features:q} "
+        "python -m pipeline count-steps --settings {params.settings:q} --features {input.features:q} "
         "--sentences {input.sentences:q} --translations {input.translations:q} --words {input.words:q} "
         "--output {output:q} > {log:q} 2>&1"
 
@@ -98,7 +95,6 @@ rule train:
     params:
         settings=for_job(configuration.experiment_settings),
         checkpoint=SCALED.checkpoint("{dataset}-{experiment}-{seed}"),
-        code=for_job(training.training_code),
     message:
         "Training {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
@@ -126,11 +122,10 @@ rule evaluate:
         **needs(mem_mb=4000, runtime=growing(30)),
     params:
         settings=for_job(configuration.evaluation_settings),
-        code=for_job(training.evaluation_code, stage="evaluate"),
     message:
         "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed} on {wildcards.queries} captions"
     shell:
-        "python -m pipeline evaluate --code {params.code} --settings {params.settings:q} --model {input.model:q} "
+        "python -m pipeline evaluate --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
         "--translated-queries {input.queries:q} --output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"
 
@@ -154,10 +149,9 @@ rule evaluate_consistency:
         **needs(mem_mb=8000, runtime=growing(60)),
     params:
         settings=for_job(configuration.consistency_settings),
-        code=for_job(training.evaluation_code, stage="evaluate-consistency"),
     message:
         "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed} on queries and their translations ({wildcards.consistency})"
     shell:
-        "python -m pipeline evaluate-consistency --code {params.code} --settings {params.settings:q} --model {input.model:q} "
+        "python -m pipeline evaluate-consistency --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
         "--translated-queries {input.translations:q} --output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"

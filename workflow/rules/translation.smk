@@ -28,7 +28,7 @@ rule translate:
     message:
         "Translating the captions of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
     shell:
-        "python -m pipeline translate --code {params.code} --source {wildcards.source} --target {wildcards.target} "
+        "python -m pipeline translate --source {wildcards.source} --target {wildcards.target} "
         "--provider {params.provider} {params.options:q} {params.files:q} --cache {resources.cache:q} "
         "--limits {resources.limits:q} --gpus {resources.gpu} --report {output.report:q} --output {output.table:q} > {log:q} 2>&1"
 
@@ -63,7 +63,7 @@ rule translate_queries:
     message:
         "Translating the queries of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
     shell:
-        "python -m pipeline translate --code {params.code} --source {params.source} --target {wildcards.target} "
+        "python -m pipeline translate --source {params.source} --target {wildcards.target} "
         "--provider {params.provider} {params.options:q} {params.files:q} --cache {resources.cache:q} "
         "--limits {resources.limits:q} --gpus {resources.gpu} --report {output.report:q} --output {output.table:q} > {log:q} 2>&1"
 
@@ -83,11 +83,10 @@ rule augment:
         **needs(mem_mb=4000, runtime=10),
     params:
         origin=lambda w: captions.caption_origin(PLAN, w.dataset, w.target),
-        code=code.digest("augment"),
     message:
         "Selecting translations that augment the captions of {wildcards.dataset} in {wildcards.target}"
     shell:
-        "python -m pipeline augment --code {params.code} --sentences {input.sentences:q} --caption-origin {params.origin:q} "
+        "python -m pipeline augment --sentences {input.sentences:q} --caption-origin {params.origin:q} "
         "--translations {input.translations:q} --output {output:q} > {log:q} 2>&1"
 
 
@@ -118,7 +117,7 @@ rule measure_translation_quality:
     message:
         "Measuring the quality of translations of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
     shell:
-        "python -m pipeline measure-translation-quality --code {params.code} --source {wildcards.source} --target {wildcards.target} "
+        "python -m pipeline measure-translation-quality --source {wildcards.source} --target {wildcards.target} "
         "--scale {wildcards.scale} --dataset {wildcards.dataset} --provider {params.provider} "
         "{params.options:q} {params.files:q} --cache {resources.cache:q} --limits {resources.limits:q} --gpus {resources.gpu} "
         "--output {output:q} > {log:q} 2>&1"
@@ -132,9 +131,7 @@ rule tabulate_translation_quality:
     log:
         "work/logs/tables/translation-quality.log",
     localrule: True
-    params:
-        code=code.digest("tabulate-translation-quality"),
     message:
         "Writing {output}"
     shell:
-        "python -m pipeline tabulate-translation-quality --code {params.code} --parts {input:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline tabulate-translation-quality --parts {input:q} --output {output:q} > {log:q} 2>&1"

@@ -11,11 +11,10 @@ rule train_word_vectors:
         **needs(mem_mb=4000, runtime=growing(60)),
     params:
         settings=for_job(configuration.word_settings, vectors=None),
-        code=code.digest("train-word-vectors"),
     message:
         "FastText vectors of {wildcards.language} from Multi30K's captions"
     shell:
-        "python -m pipeline train-word-vectors --code {params.code} --sentences {input:q} --settings {params.settings:q} --output {output:q} "
+        "python -m pipeline train-word-vectors --sentences {input:q} --settings {params.settings:q} --output {output:q} "
         "> {log:q} 2>&1"
 
 
@@ -34,11 +33,10 @@ rule train_caption_vectors:
     params:
         settings=for_job(words.word_settings),
         origin=for_job(captions.caption_origin),
-        code=code.digest("train-caption-vectors"),
     message:
         "FastText vectors of {wildcards.language} from the training captions of {wildcards.dataset}"
     shell:
-        "python -m pipeline train-caption-vectors --code {params.code} --language {wildcards.language} --sentences {input:q} "
+        "python -m pipeline train-caption-vectors --language {wildcards.language} --sentences {input:q} "
         "--caption-origin {params.origin:q} --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
 
 
@@ -59,11 +57,10 @@ rule build_vocabulary:
         settings=for_job(words.word_settings),
         origin=for_job(captions.caption_origin),
         vectors=lambda w, input: arguments("--vectors-file", input.vectors),
-        code=code.digest("build-vocabulary"),
     message:
         "Vocabulary and FastText vectors of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
-        "python -m pipeline build-vocabulary --code {params.code} --language {wildcards.language} --captions {wildcards.captions} "
+        "python -m pipeline build-vocabulary --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
         "--settings {params.settings:q} {params.vectors:q} --output {output:q} > {log:q} 2>&1"
 
@@ -86,11 +83,10 @@ rule reduce_vocabulary:
     params:
         origin=for_job(captions.caption_origin),
         english=lambda w, input: words.english_options(input),
-        code=code.digest("reduce-vocabulary"),
     message:
         "Vocabulary of {wildcards.dataset} in {wildcards.language} ({wildcards.captions}, {wildcards.reduction})"
     shell:
-        "python -m pipeline reduce-vocabulary --code {params.code} --language {wildcards.language} --captions {wildcards.captions} "
+        "python -m pipeline reduce-vocabulary --language {wildcards.language} --captions {wildcards.captions} "
         "--reduction {wildcards.reduction} --words {input.words:q} --sentences {input.sentences:q} "
         "--caption-origin {params.origin:q} --translations {input.translations:q} {params.english:q} "
         "--output {output:q} > {log:q} 2>&1"
@@ -112,11 +108,10 @@ rule encode_characters:
     params:
         longest=SETTINGS.liwe.max_word_length,
         origin=for_job(captions.caption_origin),
-        code=code.digest("encode-characters"),
     message:
         "Spelling the words of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
-        "python -m pipeline encode-characters --code {params.code} --language {wildcards.language} --captions {wildcards.captions} "
+        "python -m pipeline encode-characters --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
         "--max-word-length {params.longest} --output {output:q} > {log:q} 2>&1"
 
@@ -137,12 +132,10 @@ rule align_vectors:
         dataset=words.datasets_with_muse(PLAN, "align"),
     resources:
         **needs(mem_mb=2000, runtime=10),
-    params:
-        code=code.digest("align-vectors"),
     message:
         "Aligning the word vectors of {wildcards.dataset} in {wildcards.language} to English"
     shell:
-        "python -m pipeline align-vectors --code {params.code} --words {input.words:q} --english {input.english:q} "
+        "python -m pipeline align-vectors --words {input.words:q} --english {input.english:q} "
         "--dictionaries {input.dictionary:q} --output {output:q} > {log:q} 2>&1"
 
 
@@ -165,11 +158,10 @@ rule build_muse_vocabulary:
     params:
         settings=for_job(configuration.word_settings, vectors="file"),
         origin=for_job(captions.caption_origin),
-        code=code.digest("build-vocabulary"),
     message:
         "Vocabulary and MUSE vectors of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
-        "python -m pipeline build-vocabulary --code {params.code} --language {wildcards.language} --captions {wildcards.captions} "
+        "python -m pipeline build-vocabulary --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
         "--settings {params.settings:q} --vectors-file {input.vectors:q} --output {output:q} > {log:q} 2>&1"
 
@@ -188,11 +180,10 @@ rule pretrain_bert:
         **needs(mem_mb=4000, runtime=growing(60), gpu=SETTINGS.gpu),
     params:
         settings=for_job(configuration.bert_settings),
-        code=code.digest("pretrain-bert"),
     message:
         "Pretraining a small multilingual BERT on the captions of {wildcards.dataset}"
     shell:
-        "python -m pipeline pretrain-bert --code {params.code} --sentences {input:q} --settings {params.settings:q} "
+        "python -m pipeline pretrain-bert --sentences {input:q} --settings {params.settings:q} "
         "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
 
@@ -213,7 +204,6 @@ rule embed_captions:
         model=for_job(words.bert_model),
         settings=for_job(configuration.sentence_vector_settings),
         partial=SCALED.partial("{dataset}-bert-{language}"),
-        code=code.digest("embed-captions"),
     message:
         "Sentence vectors of the captions of {wildcards.dataset} in {wildcards.language}"
     shell:

@@ -1,0 +1,36 @@
+"""The digest of the code that a job runs, which reruns the job after an edit."""
+
+from pipeline import registry
+from pipeline import settings as configuration
+from pipeline.datasets.sources import module_of
+from pipeline.digest import digest
+from pipeline.plan.plan import Plan
+from pipeline.stages import Stage
+from pipeline.training.settings import LessonsSettings, TrainSettings
+
+
+def code_of(plan: Plan, stage: Stage, dataset: str, experiment: str) -> str:
+    """The digest of a stage's code and of the modules that a job imports by name.
+
+    Args:
+        dataset, experiment: of the job; empty if it has none.
+    """
+    match stage.name:
+        case "split" | "read-captions" | "read-caption-part":
+            return digest(stage, module_of(plan.datasets[dataset].source))
+        case "train":
+            return digest(stage, *registry.of_training(_any_seed(plan, dataset, experiment)))
+        case "pretrain" | "train-lessons" | "evaluate" | "evaluate-consistency":
+            return digest(stage, *registry.of_model(_any_seed(plan, dataset, experiment)))
+        case "write-bundle" | "build-index":
+            return digest(stage, *registry.of_model(_any_seed(plan, dataset, experiment)))
+        case "draw-retrieved":
+            return digest(stage, *registry.of_any_model())
+        case "count-parameters" | "count-smalr-parameters" | "measure-scaling":
+            return digest(stage, *registry.of_any_training())
+    return digest(stage)
+
+
+def _any_seed(plan: Plan, dataset: str, experiment: str) -> TrainSettings | LessonsSettings:
+    """An experiment's settings; it uses the same modules with every seed."""
+    return configuration.experiment_settings(plan.settings, dataset, experiment, 0)
