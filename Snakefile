@@ -46,13 +46,10 @@ for each in workflow.rules:
             each.set_params(code=code_of_jobs(ALL_STAGES[started[1]]))
 
 
-with refusing():
-    targets.check_targets(PLAN, [made.name for made in workflow.rules])
-    for warning in targets.target_warnings(PLAN, config):
-        print(f"warning: {warning}", file=sys.stderr)
-
-
 onstart:
+    # With its limit of jobs per second, which is on by default, Snakemake 9.27 starts an endless chain of timers for every
+    # finished job, and each timer computes the parameters of all ready jobs again (its pull request 3744).
+    workflow.scheduler.job_rate_limiter = None
     with refusing():
         earlier.keep_earlier(workflow.persistence)
 

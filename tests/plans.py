@@ -15,10 +15,10 @@ ADDED = ["ar", "af", "ko", "ru"]  # SMALR's languages in which no data set has c
 TEN = [*MULTI30K, "zh", "ja", *ADDED]
 
 
-def plan_of(*command: str, **user: Any) -> Plan:
-    """The plan of a configuration; `command`: targets of the command."""
+def plan_of(**user: Any) -> Plan:
+    """The plan of a configuration."""
     settings = configuration.load({"scale": "demo", **user}, ROOT / "config")
-    return Plan(settings, ROOT / "config", published_sources(ROOT / SOURCES_TABLE), command)
+    return Plan(settings, ROOT / "config", published_sources(ROOT / SOURCES_TABLE))
 
 
 def paper_plan(on_request: Path, **user: Any) -> Plan:

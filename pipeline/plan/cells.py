@@ -1,6 +1,5 @@
-"""Which evaluations and translations the tables need, and which tables the command asks for."""
+"""Which evaluations and translations the tables need."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -72,9 +71,3 @@ def experiments_on(plan: Plan, dataset: str) -> set[str]:
 def table_names(plan: Plan) -> str:
     """A regular expression of tables of evaluations: table2, or some of its rows: table2-row7+11."""
     return rf"(?:{either(list(plan.tables))})(?:-row[1-9]\d*(?:[+][1-9]\d*)*)?"
-
-
-def target_tables(plan: Plan) -> list[str]:
-    """Tables of evaluations among the targets of the command."""
-    pattern = rf"results/(?:{plan.scale}/)?({table_names(plan)})[.]csv"
-    return [match[1] for target in plan.targets if (match := re.fullmatch(pattern, target))]

@@ -1,20 +1,17 @@
 """The configuration and its surroundings, which determine every job."""
 
+import csv
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.common.errors import raise_together
-from pipeline.datasets.csv_text import csv_rows
 from pipeline.datasets.settings import Dataset
 from pipeline.datasets.sources import AnySource, source_named
 from pipeline.plan.paths import DatasetFiles, ModelFiles, Results, ScaleFiles
 from pipeline.settings import Configuration, DatasetExperiment
 from pipeline.tables.settings import Table
-
-_SOURCE_COLUMNS = {"dataset", "file", "version", "url", "sha256", "bytes", "licence", "access"}
 
 Inputs = Mapping[str, str | Sequence[str]]  # files of a job, by name
 
@@ -24,15 +21,11 @@ class Plan:
     """The configuration and what surrounds it.
 
     settings: the whole configuration. folder: config/. sources: rows of workflow/sources.csv by file.
-    targets: targets of the command; a refusal lists the needs of all of them. in_bucket: all files are in a
-    bucket (profiles/kubernetes), so the user's files are read only by jobs.
     """
 
     settings: Configuration
     folder: Path
     sources: Mapping[str, Mapping[str, str]]
-    targets: Sequence[str] = ()
-    in_bucket: bool = False
 
     @property
     def scale(self) -> str:
@@ -75,28 +68,9 @@ class Plan:
 
 
 def published_sources(path: Path) -> dict[str, dict[str, str]]:
-    """Rows of workflow/sources.csv by file.
-
-    Raises:
-        InputError: lists rows without a value for each column, and files in two rows.
-    """
-    rows = csv_rows(path, "the table of published files", "Copy it from the project again.")
-    _, columns = next(rows, (0, []))
-    mistakes = [f"column {name!r} is missing" for name in sorted(_SOURCE_COLUMNS - set(columns))]
-    files: dict[str, dict[str, str]] = {}
-    lines: dict[str, int] = {}
-    for line, row in [] if mistakes else rows:
-        values = dict(zip(columns, row, strict=False))
-        file = values["file"]
-        if len(row) != len(columns):
-            mistakes.append(f"line {line}: {len(row)} values for {len(columns)} columns")
-        elif not re.fullmatch("[0-9]*", values["bytes"]):
-            mistakes.append(f"line {line}: bytes is {values['bytes']!r}, expected a number, or nothing")
-        elif file in files:
-            mistakes.append(f"line {line}: {file} is in line {lines[file]} too; keep one of them")
-        files[file], lines[file] = values, line
-    raise_together(mistakes, f"{path}: not a table of published files:")
-    return files
+    """Rows of workflow/sources.csv by file."""
+    with open(path, encoding="utf-8", newline="") as file:
+        return {row["file"]: row for row in csv.DictReader(file)}
 
 
 def as_json(values: object) -> str:

@@ -36,12 +36,9 @@ def fasttext_vectors(plan: Plan, dataset: str, language: str) -> list[str]:
 
 
 def _has_training_captions(plan: Plan, dataset: str, language: str) -> bool:
-    """Whether a language has captions to train on besides translations that an experiment adds.
-
-    Captions in a bucket are not read here: the job refuses a language without captions.
-    """
+    """Whether a language has captions to train on besides translations that an experiment adds."""
     data = plan.datasets[dataset]
-    if data.source != "custom" or language not in data.languages or plan.in_bucket:
+    if data.source != "custom" or language not in data.languages:
         return True  # a language with only translations in a data set is trained on them
     return coverage_of(plan, dataset).counts[language]["train"] > 0
 

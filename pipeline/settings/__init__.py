@@ -45,4 +45,3 @@ from pipeline.settings.translations import translation_sources as translation_so
 from pipeline.settings.translations import unlisted_languages as unlisted_languages
 from pipeline.settings.translations import via_english as via_english
 from pipeline.settings.translations import without_translations as without_translations
-from pipeline.settings.warnings import setting_warnings as setting_warnings

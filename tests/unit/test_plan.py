@@ -132,10 +132,11 @@ def test_a_translating_model_requests_a_gpu_as_configured(device: str, configure
     assert translation.of_captions(asked, "multi30k", "en", "de").services == 0
 
 
-def test_everything_without_a_provider_is_named_at_once() -> None:
-    without = plan_of("results/table4.csv", scale="paper")
-    with pytest.raises(InputError, match=r"names no provider(.|\n)*must be requested"):
-        tables.table_evaluations(without, "table4")
+def test_a_table_without_a_provider_names_all_its_pairs_once() -> None:
+    with pytest.raises(InputError, match="names no provider") as caught:
+        tables.table_evaluations(plan_of(scale="paper"), "table4")
+    pairs = re.findall(r"\b[a-z]{2}-[a-z]{2}\b", str(caught.value))
+    assert len(pairs) == len({*pairs}) == 10
 
 
 def test_languages_that_a_service_may_not_translate_are_reported_before_any_job() -> None:
@@ -144,12 +145,12 @@ def test_languages_that_a_service_may_not_translate_are_reported_before_any_job(
     pairs = {"en-ru": {"provider": "baidu", "codes": {"ru": "RU"}}, "en-af": deepl}
     message = r"translation.pairs.en-af: deepl is not known to translate 'af'.*\(codes: \{af: CODE\}\)"
     for translated_by in ({"default": deepl}, {"default": {"provider": "google"}, "pairs": pairs}):
-        asked = plan_of("results/smalr/table1.csv", scale="paper", translation=translated_by)
+        asked = plan_of(scale="paper", translation=translated_by)
         with pytest.raises(InputError, match=message.replace("pairs.en-af", "(default|pairs.en-af)")):
             tables.table_evaluations(asked, "smalr/table1")
     known = {"default": deepl | {"codes": {"af": "AF"}}}
     for translated_by in (known, {"default": {"provider": "google"}}):
-        asked = plan_of("results/smalr/table1.csv", scale="paper", translation=translated_by)
+        asked = plan_of(scale="paper", translation=translated_by)
         assert tables.table_evaluations(asked, "smalr/table1")
 
 

@@ -11,7 +11,6 @@ from plans import FACEBOOK, MSCOCO, MULTI30K, each, paper_plan, plan_of
 from pipeline.common.errors import InputError
 from pipeline.plan import captions, images, lessons, sources, tables, training
 from pipeline.plan.plan import Plan
-from pipeline.plan.requests import what_to_ask_for
 
 OWN = {"source": "custom", "captions": "mine/captions.csv", "images": "mine", "languages": ["en", "sw"]}
 
@@ -93,31 +92,16 @@ def test_data_on_request_may_be_an_archive(tmp_path: Path) -> None:
     assert captions.requested_of_split(plan, "mscoco")[0] == str(tmp_path / "coco-cn")
 
 
-def test_everything_to_request_is_named_with_the_data_sets_that_need_it(tmp_path: Path) -> None:
-    """For tables, data sets that they do not need are named as such."""
+def test_missing_data_on_request_are_named_with_how_to_ask(tmp_path: Path) -> None:
     missing = {"flickr30k": str(tmp_path / "photographs"), "coco_cn": str(tmp_path / "coco-cn")}
-    translated = {"default": {"provider": "google"}}
-    everything, both, mscoco = (
-        plan_of(*targets, scale="paper", sources=missing, translation=translated)
-        for targets in ([], ["results/table4.csv"], ["results/table3.csv"])
-    )
-    lines = what_to_ask_for(everything)
-    assert [line.split(":")[0].strip(" -") for line in lines[1:3]] == [
-        "for data set multi30k",
-        "for data set mscoco",
-    ]
-    assert f"Put the archive or folder at {missing['flickr30k']}, or set sources.flickr30k" in lines[1]
-    assert lines[-1].startswith("Meanwhile the target `downloads`")
-    assert "which these tables do not need" not in "".join(what_to_ask_for(both))
-    assert "for data set multi30k, which these tables do not need" in what_to_ask_for(mscoco)[1]
-    assert "which these tables do not need" not in what_to_ask_for(mscoco)[2]
-    with pytest.raises(InputError, match="must be requested") as caught:
-        captions.requested_of_split(both, "mscoco")
-    assert missing["coco_cn"] in str(caught.value) and missing["flickr30k"] in str(caught.value)
+    plan = plan_of(scale="paper", sources=missing)
+    with pytest.raises(InputError, match="given on request") as caught:
+        captions.requested_of_split(plan, "mscoco")
+    assert missing["coco_cn"] in str(caught.value) and "sources.coco_cn" in str(caught.value)
+    with pytest.raises(InputError, match="given on request"):
+        sources.image_folders(plan, "multi30k")
     (tmp_path / "coco-cn").mkdir()
-    assert captions.requested_of_split(both, "mscoco") == [missing["coco_cn"]]
-    assert ["for data set" in line for line in what_to_ask_for(both)] == [False, True, False]
-    assert what_to_ask_for(plan_of("results/table2.csv")) == []
+    assert captions.requested_of_split(plan, "mscoco") == [missing["coco_cn"]]
 
 
 def test_captions_are_read_from_the_published_files_of_their_language(

@@ -7,6 +7,8 @@ import pytest
 import yaml
 from snakemake.cli import get_argument_parser
 
+from pipeline.settings import command_line
+
 PROFILES = Path(__file__).parents[2] / "profiles"
 KUBERNETES = find_spec("snakemake_executor_plugin_kubernetes") is not None
 
@@ -36,3 +38,23 @@ def test_only_one_machine_limits_its_gpus() -> None:
     }
     assert [name for name, limit in limits.items() if "gpu" in limit] == ["default"]
     assert all({"connections", "translations"} <= set(limit) for limit in limits.values())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--configfile none.yaml", r"none\.yaml: not there"),
+        ("--configfile bad.yaml --cores 2", r"bad\.yaml: not YAML: line 3"),
+        ("--config seeds=[1] results/table4.csv", "found 'results/table4.csv', expected KEY=VALUE"),
+        ("--config training.epochs=3", "expected KEY=VALUE, such as"),
+        ("--config seeds=[1] -n --config gpu=1", "given twice"),
+    ],
+)
+def test_a_mistake_in_the_configuration_of_a_command_is_one_message(
+    words: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bad.yaml").write_text("seeds: [1]\ntraining: {epochs: 3\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match=message):
+        command_line.check(words.split())
+    command_line.check(["results/table4.csv", "--cores", "2", "--config", "seeds=[1]"])

@@ -7,8 +7,6 @@ import os
 import sys
 from pathlib import Path
 
-import snakemake.cli
-
 sys.path.insert(0, workflow.basedir)
 
 # Jobs run the Python that runs Snakemake, also if its environment is not active; on a cluster's nodes too, which
@@ -41,17 +39,8 @@ from pipeline.plan.cells import table_names
 from pipeline.plan.plan import Plan, arguments, either, published_sources
 from pipeline.stages import STAGES
 from search.stages import STAGES as SEARCH_STAGES
-from workflow.timers import repair_timers
-
-repair_timers()
 
 CONFIG = Path(workflow.basedir, "config")
-
-# If all files are in a bucket (profiles/kubernetes), no file of the user's is read before its job.
-IN_BUCKET = bool(workflow.storage_settings.default_storage_provider)
-
-# Checks that are made before the first job are not repeated in every job of a cluster.
-CHECKED = workflow.is_main_process and not IN_BUCKET
 
 
 @contextlib.contextmanager
@@ -68,14 +57,6 @@ def refusing():
         sys.exit(f"error: {message}")
 
 
-def command_targets():
-    """Targets of the command; the workflow itself learns them only after it has read its rules."""
-    if not workflow.is_main_process or os.path.basename(sys.argv[0]) != "snakemake":
-        return ()
-    with contextlib.redirect_stderr(None):  # Snakemake repeats which profile it reads
-        return snakemake.cli.parse_args(sys.argv[1:])[1].targets
-
-
 with refusing():
     configuration.check_files(workflow.configfiles)
     SETTINGS = configuration.load(config, CONFIG)
@@ -83,10 +64,8 @@ with refusing():
         SETTINGS,
         CONFIG,
         published_sources(Path(workflow.basedir, paths.SOURCES_TABLE)),
-        command_targets(),
-        IN_BUCKET,
     )
-    if CHECKED:
+    if workflow.is_main_process:  # not again in every job of a cluster
         configuration.check_paths(
             SETTINGS, configuration.usual_sources(SETTINGS.scale, CONFIG)
         )

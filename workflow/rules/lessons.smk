@@ -146,11 +146,7 @@ rule draw_languages:
     input:
         RESULTS.in_work("comparison/lessons/figure3.csv"),
     output:
-        report(
-            RESULTS.in_work("lessons/figure3.svg"),
-            caption="../captions/languages.rst",
-            category="Figures",
-        ),
+        RESULTS.in_work("lessons/figure3.svg"),
     log:
         "work/logs/figures/lessons-figure3.log",
     localrule: True

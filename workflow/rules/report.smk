@@ -7,16 +7,8 @@ rule judge_claims:
         counts=pages.counts(PLAN),
         claims=pages.claims(PLAN),
     output:
-        claims=report(
-            RESULTS.in_work("claims.csv"),
-            caption="../captions/claims.rst",
-            category="Claims",
-        ),
-        comparison=report(
-            RESULTS.in_work("comparison/claims.csv"),
-            caption="../captions/claim-comparisons.rst",
-            category="Claims",
-        ),
+        claims=RESULTS.in_work("claims.csv"),
+        comparison=RESULTS.in_work("comparison/claims.csv"),
     log:
         "work/logs/tables/claims.log",
     localrule: True
@@ -35,11 +27,7 @@ rule draw_retrieved:
         unpack(for_job(pages.figure_inputs)),
         templates=TEMPLATES,
     output:
-        report(
-            RESULTS.in_work("figure{number}.html"),
-            caption="../captions/figure.rst",
-            category="Figures",
-        ),
+        RESULTS.in_work("figure{number}.html"),
     log:
         "work/logs/figures/figure{number}.log",
     wildcard_constraints:
@@ -68,11 +56,7 @@ rule write_report:
         sources=paths.SOURCES_TABLE,
         templates=TEMPLATES,
     output:
-        report(
-            RESULTS.in_work("report.html"),
-            caption="../captions/report.rst",
-            category="Report",
-        ),
+        RESULTS.in_work("report.html"),
     log:
         "work/logs/report.log",
     localrule: True

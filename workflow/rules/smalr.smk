@@ -3,7 +3,7 @@ rule measure_scaling:
     input:
         unpack(for_job(scaling.figure_files)),
     output:
-        report(RESULTS.in_work("smalr/figure{number}.csv"), category="Figures"),
+        RESULTS.in_work("smalr/figure{number}.csv"),
     log:
         "work/logs/figures/smalr-figure{number}-points.log",
     wildcard_constraints:
@@ -22,7 +22,7 @@ rule draw_scaling:
     input:
         RESULTS.in_work("smalr/figure{number}.csv"),
     output:
-        report(RESULTS.in_work("smalr/figure{number}.svg"), category="Figures"),
+        RESULTS.in_work("smalr/figure{number}.svg"),
     log:
         "work/logs/figures/smalr-figure{number}.log",
     wildcard_constraints:

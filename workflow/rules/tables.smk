@@ -5,16 +5,8 @@ rule tabulate:
         unpack(for_job(tables.table_evaluations)),
         papers=for_job(tables.printed_numbers),
     output:
-        table=report(
-            RESULTS.in_work("{table}.csv"),
-            caption="../captions/table.rst",
-            category="Tables",
-        ),
-        comparison=report(
-            RESULTS.in_work("comparison/{table}.csv"),
-            caption="../captions/comparison.rst",
-            category="Beside the paper",
-        ),
+        table=RESULTS.in_work("{table}.csv"),
+        comparison=RESULTS.in_work("comparison/{table}.csv"),
     log:
         "work/logs/tables/{table}.log",
     wildcard_constraints:
