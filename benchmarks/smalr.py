@@ -15,7 +15,6 @@ import functools
 import multiprocessing
 import statistics
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,16 @@ import torch
 from torch import Tensor
 
 from benchmarks.plain_training import PaddedBatch, plain_objective
-from benchmarks.training import HALFWAY, LONGEST, MULTI30K, _peak_resident, cost_of, median_ratio
+from benchmarks.training import (
+    HALFWAY,
+    LONGEST,
+    MULTI30K,
+    _peak_resident,
+    cost_of,
+    median_ratio,
+    sum_of,
+    take_step,
+)
 from pipeline.common.memory import keep_freed_memory
 from pipeline.images.settings import FeatureSettings
 from pipeline.models.assignment import Assignment
@@ -43,7 +51,6 @@ from pipeline.models.settings import (
     Triplets,
     WordRegularizer,
 )
-from pipeline.training.adam import Adam
 from pipeline.training.assign import assignment_terms
 from pipeline.training.batches import Batch, Sampler
 from pipeline.training.objective import training_terms
@@ -162,19 +169,18 @@ def step(arguments: argparse.Namespace) -> None:
     settings = settings_of(arguments.images)
     cpu = captions(arguments.images)
     corpus, model = cpu.to(device), smalr(settings).to(device)
-    optimizer = Adam(model.parameters(), 1e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
     sampler = Sampler(corpus, [np.arange(len(corpus.images))], settings.training, 0)
     seconds: dict[str, list[float]] = {"fast": [], "plain": []}
     for number in range(arguments.rounds + 1):
-        rows = next(sampler.epoch(number))
+        rows = sampler.batch(number * sampler.steps)
         batch = plain_batch(cpu, rows)
 
         def fast(rows: Batch = rows) -> Tensor:
-            terms = training_terms(model, corpus, rows, settings, HALFWAY)
-            return torch.stack(list(terms.values())).sum()
+            return sum_of(training_terms(model, corpus, rows, settings, *HALFWAY))
 
         def plain(batch: PaddedBatch = batch) -> Tensor:
-            return plain_objective(model, batch.to(device), settings.model_dump(), HALFWAY.progress)[1]
+            return plain_objective(model, batch.to(device), settings.model_dump(), HALFWAY[1])[1]
 
         for loss in (fast, plain):
             torch.manual_seed(number)
@@ -185,13 +191,6 @@ def step(arguments: argparse.Namespace) -> None:
     ours, theirs = (statistics.median(of) for of in seconds.values())
     print(f"step, {arguments.images} images, {len(TEN)} languages: fast {ours:.3f} s, plain {theirs:.3f} s; "
           f"plain over fast {median_ratio(seconds['plain'], seconds['fast'])}", flush=True)  # fmt: skip
-
-
-def take_step(loss: Callable[[], Tensor], optimizer: Adam) -> None:
-    """Take a step of the optimiser."""
-    optimizer.zero_grad()
-    loss().backward()
-    optimizer.step()
 
 
 def plain_batch(corpus: Corpus, batch: Batch) -> PaddedBatch:
@@ -223,15 +222,13 @@ def _two_steps(arguments: argparse.Namespace, answer: Any) -> None:
     torch.set_num_threads(arguments.threads)
     settings, corpus = settings_of(arguments.images), captions(arguments.images)
     model, features = pretraining()
-    optimizer = Adam(model.parameters(), 1e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
     sampler = Sampler(corpus, [np.arange(len(corpus.images))], settings.training, 0)
     for number in range(2):
-        batch = next(sampler.epoch(number))
+        batch = sampler.batch(number * sampler.steps)
         start = time.process_time()
         terms = assignment_terms(model, features, corpus, batch, assignment_settings(settings))
-        optimizer.zero_grad()
-        torch.stack(list(terms.values())).sum().backward()
-        optimizer.step()
+        take_step(functools.partial(sum_of, terms), optimizer)
         seconds = time.process_time() - start
     words = sum(len(corpus.languages[key].take(rows).ids.unique()) for key, rows in batch.rows.items())
     answer.put((_peak_resident(), words, seconds))

@@ -14,6 +14,7 @@ an LSTM without padding does. `as computed` counts a prefix that sentences share
 
 import argparse
 import functools
+import itertools
 import multiprocessing
 import resource
 import statistics
@@ -52,15 +53,13 @@ from pipeline.models.settings import (
     WordRegularizer,
 )
 from pipeline.models.universal import TableEmbedding
-from pipeline.training.adam import Adam
 from pipeline.training.batches import Batch, Sampler
-from pipeline.training.loop import Moment, Run
 from pipeline.training.objective import training_terms
 from pipeline.training.precision import set_precision
 from pipeline.training.settings import TrainingSchedule, TrainSettings
 from pipeline.words.corpus import Corpus, LanguageCorpus
 
-HALFWAY = Moment(0, 0.5)
+HALFWAY = 0, 0.5  # a step's number, and the fraction of the training before it
 
 
 @dataclass
@@ -135,26 +134,22 @@ class Steps:
         self.model.to(self.device)
         everything = [np.arange(arguments.corpus_images)]
         self.sampler = Sampler(self.corpus, everything, self.settings.training, 0)
-        self.optimizer = Adam(self.model.parameters(), 1e-4)
-        self.run = Run(
-            model=self.model,
-            optimizer=self.optimizer,
-            batches=self.sampler,
-            epochs=1,
-            terms=lambda batch, at: training_terms(self.model, self.corpus, batch, self.settings, at),
-        )
-        self.batches = self._endless()
-
-    def _endless(self) -> Iterator[Batch]:
-        epoch = 0
-        while True:
-            yield from self.sampler.epoch(epoch)
-            epoch += 1
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-4, fused=True)
+        self.batches = map(self.sampler.batch, itertools.count())
 
     def fast(self) -> None:
         """A step of `pipeline.training`."""
         keep_freed_memory()
-        self.run._step(next(self.batches), HALFWAY)
+        self.model.train()
+        take_step(lambda: self.loss(next(self.batches)), self.optimizer)
+
+    def terms(self, batch: Batch) -> dict[str, Tensor]:
+        """The loss terms of a batch."""
+        return training_terms(self.model, self.corpus, batch, self.settings, *HALFWAY)
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Their sum."""
+        return sum_of(self.terms(batch))
 
     @functools.cached_property
     def _plain(self) -> tuple[Iterator[Any], torch.optim.Optimizer]:
@@ -168,7 +163,19 @@ class Steps:
         """A step of the plain loop."""
         keep_freed_memory(False)
         batches, optimizer = self._plain
-        plain_step(self.model, optimizer, next(batches), self.settings.model_dump(), HALFWAY.progress)
+        plain_step(self.model, optimizer, next(batches), self.settings.model_dump(), HALFWAY[1])
+
+
+def sum_of(terms: dict[str, Tensor]) -> Tensor:
+    """The loss of a step."""
+    return torch.stack(list(terms.values())).sum()
+
+
+def take_step(loss: Callable[[], Tensor], optimizer: torch.optim.Optimizer) -> None:
+    """Take a step of the optimiser."""
+    optimizer.zero_grad()
+    loss().backward()
+    optimizer.step()
 
 
 def settings_of(name: str, arguments: argparse.Namespace) -> TrainSettings:
@@ -255,9 +262,7 @@ def launches(name: str, arguments: argparse.Namespace) -> tuple[int, int]:
     """Operators that a step, forward and backward, gives a GPU; counted without one."""
     steps = Steps(name, argparse.Namespace(**{**vars(arguments), "device": META}))
     drawn = next(steps.batches)
-    forward, backward = count_step(
-        lambda: training_terms(steps.model, steps.corpus, drawn, steps.settings, HALFWAY), steps.model
-    )
+    forward, backward = count_step(lambda: steps.terms(drawn), steps.model)
     return forward.total, backward.total
 
 
@@ -385,7 +390,7 @@ def shares(steps: Steps) -> dict[str, float]:
     ):
         with part("drawing and taking"):
             batch = next(steps.batches)
-        steps.run._step(batch, HALFWAY)
+        take_step(functools.partial(steps.loss, batch), steps.optimizer)
     whole = seconds.pop("whole")
     known = sum(value for name, value in seconds.items() if not name.startswith("of it"))
     return {name: value / whole for name, value in {**seconds, "the rest": whole - known}.items()}

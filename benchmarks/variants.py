@@ -7,9 +7,6 @@ Pretrains and trains one experiment for each seed, once as configured and once w
 over it, as the rules do, on the GPU if there is one. The files that the experiment reads must have been made;
 with the same configfile, `snakemake work/SCALE/DATASET/experiments/EXPERIMENT/seed0/model.pt` makes them.
 Runs are kept in --folder: a killed comparison resumes, and a further variant or seed trains only what is new.
-
-On a CPU `training: {precision: bfloat16}` can be tried, too, though `pipeline train` refuses it there: linear
-layers are rounded as on a GPU, recurrent layers are exact, where a GPU has TF32.
 """
 
 import argparse
@@ -20,9 +17,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
-import torch
 import yaml
 
 from pipeline import registry as parts
@@ -41,9 +36,7 @@ from pipeline.settings import (
     pretraining_settings,
     train_settings,
 )
-from pipeline.training import driver
 from pipeline.training.assign import assign
-from pipeline.training.precision import set_precision
 from pipeline.training.pretrain import pretrain
 from pipeline.training.train import train
 
@@ -115,20 +108,21 @@ def train_variant(
     folder.mkdir(parents=True, exist_ok=True)
     code = digest("train", *parts.of_training(settings_of_model))
     pretrained: list[Path] = []
-    with patch.object(driver, "set_precision", set_precision_anywhere):
-        if changed.experiments_on(dataset)[experiment].pretraining:
-            before = pretraining_settings(changed, dataset, experiment, seed)
-            pretrained = [folder / "pretrained.pt"]
-            checkpoint = folder / "pretraining.pt"
-            pretrain(before, sentences, words, checkpoint, pretrained[0], code, translated)
-        if settings_of_model.embedding == "hybrid":
-            assigning = assignment_settings(changed, dataset, experiment, seed)
-            pretrained, table = [folder / "entries.pt"], folder / "assignment.csv"
-            checkpoint = folder / "assignment.pt"
-            assign(assigning, sentences, words, checkpoint, pretrained[0], table, code, translated)
-        written = folder / "training.pt", folder / "curves.csv", folder / "model.pt"
-        files = features[0], sentences, words, *written
-        train(settings_of_model, *files, code, translated, pretrained, steps=_files(planned.steps(*of)))
+    if changed.experiments_on(dataset)[experiment].pretraining:
+        before = pretraining_settings(changed, dataset, experiment, seed)
+        pretrained = [folder / "pretrained.pt"]
+        checkpoint = folder / "pretraining.pt"
+        pretrain(before, sentences, words, checkpoint, pretrained[0], code, translated)
+    if settings_of_model.embedding == "hybrid":
+        assigning = assignment_settings(changed, dataset, experiment, seed)
+        pretrained, table = [folder / "entries.pt"], folder / "assignment.csv"
+        checkpoint = folder / "assignment.pt"
+        assign(assigning, sentences, words, checkpoint, pretrained[0], table, code, translated)
+    written = folder / "training.pt", folder / "curves.csv", folder / "model.pt"
+    files = features[0], sentences, words, *written
+    train(
+        settings_of_model, *files, code, translated, pretrained, steps_of=_files(planned.steps_of(*of, seed))
+    )
     saved = load_model(folder / "model.pt")[1]
     recalls = {**saved.validation, "mean": statistics.mean(saved.validation.values())}
     text = "  ".join(f"{language} {value:.2f}" for language, value in recalls.items())
@@ -157,11 +151,6 @@ def _check_effect(
             f"--variant {name!r}: changes nothing that {arguments.experiment} is trained with. The "
             "experiment has a value of its own (experiments.*.settings), or the key is of an earlier stage."
         )
-
-
-def set_precision_anywhere(precision: str, device: torch.device) -> None:
-    """Set the precision, without the refusal of bfloat16 on a CPU."""
-    set_precision("float32" if device.type == "cpu" else precision, device)
 
 
 def table(recalls: Mapping[str, Sequence[Recalls]]) -> str:

@@ -23,7 +23,6 @@ WITHOUT_EFFECT = {
     "pipeline.common.files",
     "pipeline.common.signals",
     "pipeline.common.progress",
-    "pipeline.training.monitor",
     "pipeline.digest",
     "pipeline.stages",
     # These name modules, which count where they are used.
@@ -44,7 +43,7 @@ def digest(stage: Stage | str, *parts: str) -> str:
     while queue:
         module = queue.pop()
         path = path_of(module)
-        passed_over = module in WITHOUT_EFFECT | stage.outside or module.endswith(".settings")
+        passed_over = module in WITHOUT_EFFECT or module.endswith(".settings")
         if path and module not in codes and not passed_over:
             codes[module] = code_of_text(path.read_text(encoding="utf-8"))
             queue += codes[module].imports

@@ -20,8 +20,6 @@ EMBEDDINGS = {
 REDUCTIONS = {"dictionary": "pipeline.models.dictionary_embedding:DictionaryEmbedding"}
 # By `model.encoder`: embeddings that read no word vectors.
 SPELLED = {"liwe": "pipeline.models.liwe:SpelledWords"}
-# By `model.encoder`: functions that change the run of a model that is trained differently.
-TRAINERS = {"liwe": "pipeline.training.liwe:paced_run"}
 
 # By translation provider; all other providers are web services.
 TRANSLATORS = {
@@ -71,11 +69,6 @@ def embedding(settings: Any) -> str:
     return chosen or EMBEDDINGS[getattr(settings, "embedding", "universal")]
 
 
-def trainer(settings: Encoded) -> str | None:
-    """The function that changes an experiment's run; None for the usual run."""
-    return TRAINERS.get(settings.model.encoder)
-
-
 def of_model(settings: Encoded) -> tuple[str, ...]:
     """Modules that an experiment's model imports by name."""
     return _modules(embedding(settings))
@@ -83,7 +76,7 @@ def of_model(settings: Encoded) -> tuple[str, ...]:
 
 def of_training(settings: Any) -> tuple[str, ...]:
     """Modules that an experiment's training imports by name."""
-    return (*of_model(settings), *_modules(*map(loss, losses(settings)), trainer(settings)))
+    return (*of_model(settings), *_modules(*map(loss, losses(settings))))
 
 
 def of_any_training() -> tuple[str, ...]:
@@ -103,5 +96,5 @@ def of_translation(provider: str, borrowed: bool = False) -> tuple[str, ...]:
     return TRANSLATORS.get(provider, SERVICES)
 
 
-def _modules(*names: str | None) -> tuple[str, ...]:
-    return tuple(name.partition(":")[0] for name in names if name)
+def _modules(*names: str) -> tuple[str, ...]:
+    return tuple(name.partition(":")[0] for name in names)

@@ -6,12 +6,6 @@ command line (`pipeline.cli`), the modules that it imports are the stage's code 
 
 from typing import NamedTuple
 
-# Training uses the recall code only to select the epoch. Evaluation checks the selection and refuses a model
-# that other recall code would have selected differently, so an edit there reruns evaluation and no training.
-CHOICE_OF_EPOCH = frozenset(
-    {"pipeline.evaluation.ranks", "pipeline.evaluation.recall", "pipeline.evaluation.evaluate"}
-)
-
 
 class Stage(NamedTuple):
     """One command.
@@ -24,7 +18,6 @@ class Stage(NamedTuple):
         gpu: whether it can use a GPU; it then has the option `--gpus`.
         idle_threads_sleep: whether PyTorch's idle threads on a CPU sleep. If other threads are busy, a
             thread that spins takes time from the thread that it waits for.
-        outside: modules that it imports, but whose changes do not rerun it.
     """
 
     name: str
@@ -33,7 +26,6 @@ class Stage(NamedTuple):
     group: str
     gpu: bool = False
     idle_threads_sleep: bool = False
-    outside: frozenset[str] = frozenset()
 
     @property
     def module(self) -> str:
@@ -178,16 +170,12 @@ _TABLE = (
         "assign words to entries of the latent vocabulary (HEM, LA)", _TRAINING, gpu=True,
     ),
     Stage(
-        "count-steps", "pipeline.training.steps:count_steps",
-        "count the steps of an experiment's epoch, for experiments with as many steps", _TRAINING,
-    ),
-    Stage(
         "train", "pipeline.training.train:train",
-        "train one experiment and keep its best epoch", _TRAINING, gpu=True, outside=CHOICE_OF_EPOCH,
+        "train one experiment and keep its best epoch", _TRAINING, gpu=True,
     ),
     Stage(
         "train-lessons", "pipeline.training.lessons:train_lessons",
-        "train one experiment of Lessons", _TRAINING, gpu=True, outside=CHOICE_OF_EPOCH,
+        "train one experiment of Lessons", _TRAINING, gpu=True,
     ),
     Stage(
         "evaluate", "pipeline.evaluation.evaluate:evaluate",

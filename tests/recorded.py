@@ -1,7 +1,7 @@
 """The project's runs, recorded in float64, and their comparison with the plain reading (tests/reference).
 
-Recorded, and used by the reading, is what is random: the batches, the weights that training begins with, and
-the units that dropout keeps.
+Recorded, and used by the reading, is what is random: the batches, and the weights that training begins with.
+There is no dropout.
 """
 
 import gzip
@@ -39,10 +39,12 @@ from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.images.settings import FeatureSettings
 from pipeline.images.store import read_features as read_feature_store
 from pipeline.models.settings import Matching, Model, Triplets, WordRegularizer
-from pipeline.training import batches
+from pipeline.training import assign, batches, lessons, pretrain, train
+from pipeline.training.batches import Sampler
 from pipeline.training.data import Inputs
-from pipeline.training.loop import Run
+from pipeline.training.loop import train_steps
 from pipeline.training.settings import TrainingSchedule, TrainSettings
+from pipeline.training.tasks import TaskSampler
 from pipeline.words.vocabulary import read_vocabulary as read_vocabulary_file
 
 CLOSE = 1e-9
@@ -68,7 +70,7 @@ SETTINGS: dict[str, Any] = TrainSettings(
         recurrent_init="pytorch",
         hidden_size=5,
         image_hidden_size=24,
-        dropout=0.3,
+        dropout=0.0,
     ),
     triplets=Triplets(margin=0.2),
     matching=Matching(),
@@ -100,38 +102,49 @@ def write_inputs(folder: Path) -> Inputs:
 
 @dataclass
 class Recorded:
-    """A run: its first and its last weights, its batches by epoch, and of each step what dropout keeps.
+    """A run: its first and its last weights, and its batches by step.
 
-    epochs: of `reference.batches.Batch`, or of rows if a step is of one task.
-    randoms: random numbers that the dropout of a step makes its choice by.
+    batches: each a `reference.batches.Batch`, or rows if a step is of one task. steps: of an epoch.
     """
 
-    initial: Weights = field(default_factory=dict)
+    initial: Weights
+    steps: int
     last: Weights = field(default_factory=dict)
-    epochs: list[list[Any]] = field(default_factory=list)
-    masks: list[Tensor | None] = field(default_factory=list)
-    randoms: list[tuple[float, ...]] = field(default_factory=list)
+    batches: dict[int, Any] = field(default_factory=dict)
+
+    @property
+    def epochs(self) -> list[list[Any]]:
+        """The batches by epoch."""
+        batches = [self.batches[step] for step in sorted(self.batches)]
+        return [batches[first : first + self.steps] for first in range(0, len(batches), self.steps)]
+
+    @property
+    def masks(self) -> list[Tensor | None]:
+        """What dropout keeps in each step: everything."""
+        return [None] * len(self.batches)
 
 
 @pytest.fixture(name="runs")
 def recorded_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recorded]]:
     """Every run of the test, recorded, in float64."""
     recorded: list[Recorded] = []
-    finish = Run.finish
 
-    def finish_recorded(run: Run[Any], *files: Any) -> None:
-        draw_biases(run.model)
-        recorded.append(Recorded(initial=weights_of(run.model)))
-        record_dropout(run.model, recorded[-1])
-        run.batches.epoch = recording_epoch(run.batches.epoch, recorded[-1])  # type: ignore[method-assign]
-        finish(run, *files)
-        recorded[-1].last = weights_of(run.model)
+    def train_recorded(job: Any, model: nn.Module, *args: Any, **schedule: Any) -> Any:
+        draw_biases(model)
+        recorded.append(Recorded(weights_of(model), schedule["validate_every"]))
+        with pytest.MonkeyPatch.context() as patch:
+            for sampler in (Sampler, TaskSampler):
+                patch.setattr(sampler, "batch", recording(sampler.batch, recorded[-1]))
+            state = train_steps(job, model, *args, **schedule)
+        recorded[-1].last = weights_of(model)
+        return state
 
     def exact_vocabulary(path: Path) -> Any:
         vocabulary = read_vocabulary_file(path)
         return replace(vocabulary, vectors=vocabulary.vectors.astype(np.float64))
 
-    monkeypatch.setattr(Run, "finish", finish_recorded)
+    for stage in (assign, lessons, pretrain, train):
+        monkeypatch.setattr(stage, "train_steps", train_recorded)
     monkeypatch.setattr(retrieval_inputs, "read_vocabulary", exact_vocabulary)
     monkeypatch.setattr(
         retrieval_inputs, "read_features", lambda *args: read_feature_store(*args).astype(np.float64)
@@ -141,17 +154,15 @@ def recorded_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recorded]]:
     torch.set_default_dtype(torch.float32)
 
 
-def recording_epoch(epoch: Callable[..., Iterator[Any]], recorded: Recorded) -> Callable[..., Iterator[Any]]:
-    """A sampler's `epoch` that writes down its batches as they are drawn."""
+def recording(batch: Callable[[Any, int], Any], recorded: Recorded) -> Callable[[Any, int], Any]:
+    """A sampler's `batch` that writes down what it draws."""
 
-    def recorded_epoch(number: int, first_step: int = 0) -> Iterator[Any]:
-        recorded.epochs.append([])
-        for drawn in epoch(number, first_step):
-            recorded.epochs[-1].append(as_batch(drawn) if isinstance(drawn, batches.Batch) else drawn.copy())
-            recorded.masks.append(None)
-            yield drawn
+    def recorded_batch(sampler: Any, step: int) -> Any:
+        drawn = batch(sampler, step)
+        recorded.batches[step] = as_batch(drawn) if isinstance(drawn, batches.Batch) else drawn.copy()
+        return drawn
 
-    return recorded_epoch
+    return recorded_batch
 
 
 def draw_biases(model: nn.Module) -> None:
@@ -173,24 +184,6 @@ def with_names_of_reading(weights: Weights) -> Weights:
     """The reading has LIWE's words as `spelled`."""
     renamed = r"^universal\.(alphabet|characters|layers|spelling)"
     return {re.sub(renamed, r"spelled.\1", name): value for name, value in weights.items()}
-
-
-def record_dropout(model: nn.Module, recorded: Recorded) -> None:
-    """Write down what dropout keeps in each step; where its input is 0 nothing depends on it."""
-
-    def note_numbers(module: nn.Module, inputs: tuple[Tensor]) -> None:
-        if module.training:
-            with torch.random.fork_rng(devices=[]):
-                recorded.randoms.append(tuple(torch.rand(4).tolist()))
-
-    def note_mask(module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> None:
-        if module.training:
-            recorded.masks[-1] = (output != 0).double()
-
-    for module in model.modules():
-        if isinstance(module, nn.Dropout):
-            module.register_forward_pre_hook(note_numbers)
-            module.register_forward_hook(note_mask)
 
 
 def as_batch(drawn: batches.Batch) -> Batch:

@@ -17,7 +17,6 @@ from pipeline.models.model import ModelRecord, RetrievalModel
 from pipeline.models.settings import ModelSettings, SavedSettings
 from pipeline.models.universal import UniversalEmbedding
 from pipeline.training.batches import Batch, Sampler
-from pipeline.training.loop import Moment
 from pipeline.training.objective import training_terms
 from pipeline.training.settings import Batches, TrainSettings
 from pipeline.words.corpus import Corpus, LanguageCorpus
@@ -139,7 +138,7 @@ def segments_at(slots: Sequence[Sequence[int]], each: Sequence[int]) -> tuple[Se
 def batch_of(settings: Mapping[str, Any], number: int = 0) -> Batch:
     """The first batch of an epoch."""
     sampler = Sampler(corpus(), [np.arange(IMAGES)], block_of(Batches, settings["training"]), 0)
-    return next(sampler.epoch(number))
+    return sampler.batch(number * sampler.steps)
 
 
 def terms_of(
@@ -151,4 +150,4 @@ def terms_of(
     step: int = 0,
 ) -> dict[str, Tensor]:
     """The loss terms of a batch."""
-    return training_terms(model, corpus, batch, block_of(TrainSettings, settings), Moment(step, done))
+    return training_terms(model, corpus, batch, block_of(TrainSettings, settings), step, done)

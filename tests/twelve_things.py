@@ -92,7 +92,8 @@ class Author:
 def table_of(rows: list[tuple[str, ...]]) -> pd.DataFrame:
     columns = ["image", "split", "language", "caption", "origin", "source_language"]
     table = pd.DataFrame(rows, columns=columns)
-    return table.assign(tokens=table["caption"])
+    number = table.groupby(["image", "language", "origin", "source_language"]).cumcount()
+    return table.assign(number=number, tokens=table["caption"])
 
 
 def write_vocabulary(path: Path, language: str, draw: np.random.Generator) -> None:
@@ -112,9 +113,8 @@ def write_features(
     features = np.stack([np.isin(np.arange(THINGS), shown[image]) for image in images]).astype(np.float32)
     features += draw.normal(0, 0.1, features.shape).astype(np.float32)
     lost = np.isin(images, failed)
-    features[lost] = np.nan
     with h5py.File(path, "w") as file:
-        file["features"] = features
-        file.create_dataset("image", data=images, dtype=h5py.string_dtype())
-        file["done"] = np.where(lost, 2, 1)
+        file["features"] = features[~lost]
+        file.create_dataset("image", data=np.array(images)[~lost].tolist(), dtype=h5py.string_dtype())
+        file.create_dataset("failed", data=np.array(images)[lost].tolist(), dtype=h5py.string_dtype())
         file.attrs["backbone"] = "twelve things"

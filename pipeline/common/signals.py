@@ -1,14 +1,12 @@
-"""SIGTERM, SIGINT (Ctrl-C) and SIGHUP: a stage ends cleanly, and long work saves its state first."""
+"""SIGTERM, SIGINT (Ctrl-C) and SIGHUP: a stage ends at once, with a sentence."""
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
-Handler = Callable[[int, FrameType | None], None]
 
 
 class Interrupted(BaseException):
@@ -18,10 +16,9 @@ class Interrupted(BaseException):
         number: the signal; the command line exits with 128 more, as shells have it (143, 130, 129).
     """
 
-    def __init__(self, number: int, remark: str = "What was finished is kept."):
-        super().__init__(
-            f"ended by {signal.Signals(number).name}. {remark} Run the same command again to resume."
-        )
+    def __init__(self, number: int):
+        name = signal.Signals(number).name
+        super().__init__(f"ended by {name}. What was finished is kept. Run the same command again to resume.")
         self.number = number
 
 
@@ -38,25 +35,11 @@ def raise_on_signal() -> Iterator[None]:
     def end(number: int, frame: FrameType | None) -> None:
         raise Interrupted(number)
 
-    with _handle(end):
-        yield
-
-
-@contextmanager
-def collect_signals() -> Iterator[list[int]]:
-    """Yield a list that collects signals, for a block that checks it where it can be interrupted."""
-    signals: list[int] = []
-    with _handle(lambda number, frame: signals.append(number)):
-        yield signals
-
-
-@contextmanager
-def _handle(handler: Handler) -> Iterator[None]:
     # An ignored signal stays ignored: `nohup` and a shell's `&` rely on it.
     before = {number: signal.getsignal(number) for number in SIGNALS}
     numbers = [number for number in SIGNALS if before[number] != signal.SIG_IGN]
     for number in numbers:
-        signal.signal(number, handler)
+        signal.signal(number, end)
     try:
         yield
     finally:

@@ -195,10 +195,6 @@ class DatasetFiles:
         """The folder of the captions, pairs and words of an experiment that selects its captions."""
         return f"{self.folder}/selected/{experiment}"
 
-    def steps(self, experiment: str) -> str:
-        """The steps of an epoch of an experiment, for others that are trained for as many."""
-        return f"{self.folder}/experiments/{experiment}/steps.json"
-
 
 @dataclass(frozen=True)
 class ModelFiles:

@@ -56,10 +56,10 @@ def initial_weights(plan: Plan, dataset: str, experiment: str, seed: int) -> lis
     return [plan.model(dataset, experiment, seed).pretrained] if settings.pretraining else []
 
 
-def steps(plan: Plan, dataset: str, experiment: str) -> list[str]:
-    """The number of steps that a training takes from another experiment; empty if it has its own."""
+def steps_of(plan: Plan, dataset: str, experiment: str, seed: int) -> list[str]:
+    """The model whose number of steps a training takes; empty if it has its own."""
     other = plan.experiment(dataset, experiment).steps_of
-    return [plan.data(dataset).steps(other)] if other else []
+    return [plan.model(dataset, other, seed).model] if other else []
 
 
 def event_option(plan: Plan, dataset: str, experiment: str, seed: int) -> str:

@@ -19,7 +19,6 @@ from pipeline.settings.stages import bert_settings as bert_settings
 from pipeline.settings.stages import claim_settings as claim_settings
 from pipeline.settings.stages import consistency_settings as consistency_settings
 from pipeline.settings.stages import count_settings as count_settings
-from pipeline.settings.stages import counted_settings as counted_settings
 from pipeline.settings.stages import evaluation_settings as evaluation_settings
 from pipeline.settings.stages import experiment_settings as experiment_settings
 from pipeline.settings.stages import lessons_settings as lessons_settings

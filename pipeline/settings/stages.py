@@ -26,7 +26,6 @@ from pipeline.tables.settings import ClaimSettings, Table, TableSettings
 from pipeline.training.settings import (
     AssignSettings,
     Batches,
-    CountedSettings,
     FrequentWords,
     LessonsSettings,
     ParameterSettings,
@@ -83,13 +82,6 @@ def train_settings(settings: Configuration, dataset: str, name: str, seed: int) 
         embedding=experiment.embedding,
         hybrid=blocks.hybrid if experiment.embedding == "hybrid" else None,
     )
-
-
-def counted_settings(settings: Configuration, dataset: str, experiment: str) -> CountedSettings:
-    """What the number of steps of an experiment's epoch depends on; the seed does not change it."""
-    of_training = train_settings(settings, dataset, experiment, 0)
-    values = {key: getattr(of_training, key) for key in CountedSettings.model_fields}
-    return CountedSettings(**{**values, "training": _part(Batches, of_training.training)})
 
 
 def lessons_settings(settings: Configuration, dataset: str, name: str, seed: int) -> LessonsSettings:

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,9 @@ from pipeline.models.assignment import Assignment, sentence_means
 from pipeline.models.hybrid import WordRows, write_assignment
 from pipeline.models.losses.neighborhood import neighborhood_loss
 from pipeline.models.losses.triplets import PLANS, Comparison, Segment, compare, hinge_loss
-from pipeline.training.adam import Adam
 from pipeline.training.batches import Batch
 from pipeline.training.data import Inputs, PretrainingData, pretraining_data
-from pipeline.training.driver import Job, RunAndWriter, run_job
-from pipeline.training.loop import Run, Validation
+from pipeline.training.loop import Job, train_steps, training_device
 from pipeline.training.objective import batch_segments
 from pipeline.training.settings import AssignSettings
 from pipeline.words.corpus import Corpus, LanguageCorpus
@@ -60,39 +57,36 @@ def assign(
         translations: tokenised tables with translated captions.
     """
     inputs = Inputs(sentences, translations, words)
-
-    def start(device: torch.device) -> RunAndWriter[Batch]:
-        data = pretraining_data(inputs, settings)
-        _check_pairs(data, settings)
-        corpus, training = data.corpus.to(device), settings.training
-        features = word_features(data.vocabularies, settings.assignment.features, device)
-        width = next(iter(features.values())).shape[1]
-        languages = settings.languages if settings.assignment.scoring_layers == "separate" else []
-        sizes = width, settings.hybrid.latent_entries, settings.universal_dim
-        model = Assignment(*sizes, languages).to(device)
-        # An epoch that training never reaches.
-        held_out = [*islice(data.batches.epoch(training.epochs), HAND_OVER_BATCHES)]
-        losses = partial(hand_over_losses, model, features, corpus, held_out, settings)
-        initial = losses(0.0)
-        run = Run(
-            model=model,
-            optimizer=Adam(model.parameters(), training.learning_rate),
-            batches=data.batches,
-            epochs=training.epochs,
-            terms=lambda batch, moment: assignment_terms(
-                model, features, corpus, batch, settings, moment.progress
-            ),
-            validate=lambda epoch: Validation({"entries": float(_count_used(model, features))}),
-        )
-
-        def write() -> None:
-            _log_hand_over(initial, losses(1.0))
-            _write(model, features, data, settings.hybrid.frequent_words, output, table)
-
-        return run, write
-
     job = Job(checkpoint, [output, table], inputs.fingerprint(settings, code))
-    run_job(job, settings.seed, settings.training, start)
+    if job.restore_outputs():
+        return
+    device = training_device(settings.seed, settings.training)
+    data = pretraining_data(inputs, settings)
+    _check_pairs(data, settings)
+    corpus, batches, training = data.corpus.to(device), data.batches, settings.training
+    features = word_features(data.vocabularies, settings.assignment.features, device)
+    width = next(iter(features.values())).shape[1]
+    languages = settings.languages if settings.assignment.scoring_layers == "separate" else []
+    sizes = width, settings.hybrid.latent_entries, settings.universal_dim
+    model = Assignment(*sizes, languages).to(device)
+    steps = training.epochs * batches.steps
+    # An epoch that training never reaches.
+    held_out = [batches.batch(steps + step) for step in range(min(HAND_OVER_BATCHES, batches.steps))]
+    losses = partial(hand_over_losses, model, features, corpus, held_out, settings)
+    initial = losses(0.0)
+    train_steps(
+        job,
+        model,
+        lambda step: assignment_terms(model, features, corpus, batches.batch(step), settings, step / steps),
+        seed=settings.seed,
+        steps=steps,
+        validate_every=batches.steps,
+        rate=lambda step: training.learning_rate,
+        validate=lambda: {"entries": float(_count_used(model, features))},
+    )
+    _log_hand_over(initial, losses(1.0))
+    _write(model, features, data, settings.hybrid.frequent_words, output, table)
+    job.keep_outputs()
 
 
 def _check_pairs(data: PretrainingData, settings: AssignSettings) -> None:

@@ -1,10 +1,11 @@
 """Which images and sentences are in a batch (MULE, supplement, "Minibatch Construction").
 
-Every draw depends only on (seed, epoch, step), so a killed run resumes with the same batches.
+Every draw depends only on (seed, step), so a killed run resumes with the same batches.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,19 +57,19 @@ class Sampler:
         self.groups = list(groups)
         self.seed = seed
         self.images = sum(len(group) for group in groups)
-        self.batch = min(int(settings.batch_images), self.images)
+        self.batch_size = min(int(settings.batch_images), self.images)
         self.by_sentence = settings.images_in_batch == "sampled_by_sentence"
         self.captions = {
             language: _Captions(captions, len(corpus.images), settings)
             for language, captions in corpus.languages.items()
         }
-        self.shares = np.diff(np.linspace(0, self.batch, len(groups) + 1).round().astype(int))
+        self.shares = np.diff(np.linspace(0, self.batch_size, len(groups) + 1).round().astype(int))
         if 0 in self.shares:
             raise InputError(
-                f"training.batch_images: {self.batch} images of {len(groups)} groups (datasets.*.groups) "
-                "leave one without any; take more"
+                f"training.batch_images: {self.batch_size} images of {len(groups)} groups "
+                "(datasets.*.groups) leave one without any; take more"
             )
-        if self.batch < 2:
+        if self.batch_size < 2:
             raise InputError(
                 f"training: {self.images} image to train on, but a triplet needs two; "
                 "check the captions' split column and images.list"
@@ -77,48 +78,55 @@ class Sampler:
             [f"{code!r}" for code, captions in self.captions.items() if (captions.count > 0).sum() < 2],
             "A triplet needs two images; languages with training captions of a single image:",
         )
-        passed_over = self._largest() if settings.epoch_unit == "sentences" else self.images
+        # Sentences of the language that has most of them, or images.
+        largest = max(int(captions.count.sum()) for captions in self.captions.values())
+        passed_over = largest if settings.epoch_unit == "sentences" else self.images
         # An incomplete last batch is dropped.
-        self.steps = steps or max(1, passed_over // self.batch)
+        self.steps = steps or max(1, passed_over // self.batch_size)
+        self._epoch, self._streams = -1, list[_Drawn]()  # of the last batch
 
-    def _largest(self) -> int:
-        """Sentences of the language that has most of them."""
-        return max(int(captions.count.sum()) for captions in self.captions.values())
+    def batch(self, step: int) -> Batch:
+        """The batch of a step; steps are numbered from 0 through all epochs."""
+        epoch, place = divmod(step, self.steps)
+        if epoch != self._epoch:
+            self._epoch, self._drawn = epoch, self._draw_epoch(epoch)
+        images = np.concatenate([drawn.images[place] for drawn in self._drawn])
+        generator = np.random.default_rng([self.seed, epoch, place])
+        if not self.by_sentence:
+            return self._with_sentences(_distinct(images), {}, generator)
+        required = {
+            language: np.concatenate(
+                [np.where(drawn.language == language, drawn.rows[place], -1) for drawn in self._drawn]
+            )
+            for language in self.captions
+        }
+        return self._with_sentences(images, required, generator)
 
-    def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch, from `first_step` on."""
-        stream = self._by_sentence if self.by_sentence else self._by_image
-        streams = [
-            stream(group, np.random.default_rng([self.seed, epoch, number, 0xB]), int(share))
-            for number, (group, share) in enumerate(zip(self.groups, self.shares, strict=True))
-        ]
-        for step in range(first_step, self.steps):
-            images = np.concatenate([stream.images[step] for stream in streams])
-            if not self.by_sentence:
-                images = _distinct(images)
-            leading = {
-                language: np.concatenate([stream.sentences(language)[step] for stream in streams])
-                for language in {stream.language for stream in streams if stream.language}
-            }
-            yield self._draw(images, leading, np.random.default_rng([self.seed, epoch, step]))
+    def _draw_epoch(self, epoch: int) -> list["_Drawn"]:
+        """What each group contributes to an epoch: images, or sentences of its largest language."""
+        drawn = []
+        for number, (group, share) in enumerate(zip(self.groups, self.shares, strict=True)):
+            generator = np.random.default_rng([self.seed, epoch, number, 0xB])
+            language = self._largest_language(group)
+            captions = self.captions[language]
+            rows = np.flatnonzero(np.isin(captions.image, group)) if self.by_sentence else group
+            rows = _passes(rows, generator, (self.steps, int(share)))
+            drawn.append(_Drawn(captions.image[rows] if self.by_sentence else rows, language, rows))
+        return drawn
 
-    def _by_image(self, group: Rows, generator: np.random.Generator, share: int) -> "_Stream":
-        return _Stream(_passes(group, generator, (self.steps, share)))
+    def _largest_language(self, group: Rows) -> str:
+        """The language that has most sentences of some images."""
+        return max(self.captions, key=lambda language: self.captions[language].count[group].sum())
 
-    def _by_sentence(self, group: Rows, generator: np.random.Generator, share: int) -> "_Stream":
-        """Sentences of the language that has most of them in the group, each with its image."""
-        language = max(self.captions, key=lambda code: self.captions[code].count[group].sum())
-        captions = self.captions[language]
-        rows = _passes(captions.rows_of(group), generator, (self.steps, share))
-        return _Stream(captions.image[rows], language, rows)
-
-    def _draw(self, images: Rows, leading: Mapping[str, Rows], generator: np.random.Generator) -> Batch:
+    def _with_sentences(
+        self, images: Rows, required: Mapping[str, Rows], generator: np.random.Generator
+    ) -> Batch:
         batch = Batch(images, {}, {}, {})
         for language, captions in self.captions.items():
             slots = np.flatnonzero(captions.count[images] > 0)
             if len(slots) > 1:  # a triplet needs two images
-                required = leading[language][slots] if language in leading else None
-                rows = captions.draw(images[slots], generator, required)
+                of_language = required[language][slots] if required else None
+                rows = captions.draw(images[slots], generator, of_language)
                 batch.rows[language] = rows.ravel()
                 batch.slots[language] = slots.repeat(captions.per_image)
                 batch.per_image[language] = captions.per_image
@@ -130,22 +138,15 @@ class Sampler:
         return batch
 
 
-@dataclass
-class _Stream:
-    """A group's contribution to the batches of an epoch.
+class _Drawn(NamedTuple):
+    """A group's contribution to an epoch: (steps, share) images.
 
-    images: (steps, share) rows. language, rows: where sentences are drawn, their language and rows.
+    language, rows: if sentences are drawn, their language and their rows (steps, share).
     """
 
     images: Rows
-    language: str | None = None
-    rows: Rows | None = None
-
-    def sentences(self, language: str) -> Rows:
-        """Rows (steps, share) of the sentences drawn in a language, -1 in another language's turn."""
-        if self.rows is None or language != self.language:
-            return np.full_like(self.images, -1)
-        return self.rows
+    language: str
+    rows: Rows
 
 
 def _passes(rows: Rows, generator: np.random.Generator, shape: tuple[int, int]) -> Rows:
@@ -166,10 +167,6 @@ class _Captions:
         usual = int(np.median(self.count[self.count > 0])) if len(captions.image) else 0
         most = settings.sentences_per_image
         self.per_image = most if settings.repeat_captions else min(most, usual)
-
-    def rows_of(self, group: Rows) -> Rows:
-        """Rows of the sentences of some images."""
-        return np.flatnonzero(np.isin(self.image, group))
 
     def draw(self, images: Rows, generator: np.random.Generator, required: Rows | None = None) -> Rows:
         """Rows (n, per_image) of sentences, drawn without replacement if an image has enough.

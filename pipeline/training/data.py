@@ -11,8 +11,7 @@ import torch
 
 from pipeline.common.block import Block
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import reading, require_file, sha256
-from pipeline.common.json_text import json_value
+from pipeline.common.files import sha256
 from pipeline.datasets.augment import read_added
 from pipeline.datasets.origins import Origins, count_by_pair, count_origins
 from pipeline.datasets.select import training_captions
@@ -22,9 +21,9 @@ from pipeline.training.batches import Sampler, language_groups
 from pipeline.training.settings import (
     AssignSettings,
     Captions,
-    CountedSettings,
     DataSettings,
     PretrainSettings,
+    TrainSettings,
 )
 from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
@@ -41,8 +40,8 @@ class Inputs:
     sentences: sentence tables with the data set's own captions. translations: sentence tables with
     translations. words: one vocabulary per language. features: image features, None for pretraining.
     pretrained: weights of the universal embedding's layers, None where LP is off; for another embedding, the
-    output of its pretraining. steps: output of `count-steps`, if an epoch has as many steps as another
-    experiment's.
+    output of its pretraining. steps_of: the model of another experiment, if an epoch has as many steps as its
+    epochs.
     """
 
     sentences: Sequence[Path]
@@ -50,11 +49,11 @@ class Inputs:
     words: Sequence[Path]
     features: Path | None = None
     pretrained: Path | None = None
-    steps: Path | None = None
+    steps_of: Path | None = None
 
     def fingerprint(self, settings: Block, code: str) -> str:
         """Digest of all that the weights depend on: settings, the files' bytes, the code."""
-        optional = [path for path in (self.features, self.pretrained, self.steps) if path]
+        optional = [path for path in (self.features, self.pretrained, self.steps_of) if path]
         files = [*self.sentences, *self.translations, *self.words, *optional]
         content = [settings.as_json(), code, torch.__version__, *map(sha256, files)]
         return hashlib.sha256("\n".join(content).encode()).hexdigest()
@@ -100,8 +99,12 @@ def pretraining_data(inputs: Inputs, settings: PretrainSettings | AssignSettings
     return PretrainingData(vocabularies, corpus, _sampler(corpus, originals, settings), longest)
 
 
-def training_data(inputs: Inputs, settings: CountedSettings) -> TrainingData:
-    """Read what a training needs; checks what its evaluation will need hours later."""
+def training_data(inputs: Inputs, settings: TrainSettings, steps: int | None = None) -> TrainingData:
+    """Read what a training needs.
+
+    Args:
+        steps: of an epoch, if it has as many as another experiment's.
+    """
     if inputs.features is None:
         raise InputError("Training needs image features; give --features.")
     vocabularies = read_vocabularies(inputs.words, settings.languages)
@@ -110,14 +113,13 @@ def training_data(inputs: Inputs, settings: CountedSettings) -> TrainingData:
     sentences = _training_sentences(originals, translations, settings.captions)
     corpus = _training_corpus(sentences, vocabularies, settings)
     validation = evaluation_corpus(originals, vocabularies, settings, "val")
-    test = evaluation_corpus(originals, vocabularies, settings, "test")
-    for split in (corpus, validation, test):
+    for split in (corpus, validation):
         add_features(split, inputs.features, settings.features)
     translation_tables = [*translations, *(originals[language] for language in settings.translated or [])]
     return TrainingData(
         vocabularies=vocabularies,
         corpus=corpus,
-        batches=_sampler(corpus, originals, settings, read_steps(inputs.steps) if inputs.steps else None),
+        batches=_sampler(corpus, originals, settings, steps),
         longest=longest_captions(sentences, settings.max_caption_length),
         validation=validation,
         captions=training_origins(sentences, corpus),
@@ -182,17 +184,10 @@ def _with_known_words(captions: LanguageCorpus, language: str) -> LanguageCorpus
     return captions.at(has_word)
 
 
-def read_steps(path: Path) -> int:
-    """The steps of an epoch that `count-steps` wrote."""
-    require_file(path, "the number of steps", "Run `python -m pipeline count-steps`.")
-    with reading(path, "a number of steps", "Run `python -m pipeline count-steps` again."):
-        return int(json_value(path.read_text(encoding="utf-8"))["steps"])
-
-
 def _sampler(
     corpus: Corpus,
     originals: Tables,
-    settings: CountedSettings | PretrainSettings | AssignSettings,
+    settings: TrainSettings | PretrainSettings | AssignSettings,
     steps: int | None = None,
 ) -> Sampler:
     captioned_images = {language: set(table["image"]) for language, table in originals.items()}

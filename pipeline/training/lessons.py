@@ -15,23 +15,20 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pipeline.common.devices import to_device
-from pipeline.common.errors import InputError, raise_together
+from pipeline.common.errors import raise_together
+from pipeline.datasets.origins import Origins
 from pipeline.evaluation.evaluate import mean_recalls
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
-from pipeline.images.store import store_attributes
 from pipeline.models.losses.ranking import ranking_loss
 from pipeline.models.model import RetrievalModel, count_parameters, new_model
 from pipeline.models.similarity import similarities
 from pipeline.models.universal import UniversalEmbedding
-from pipeline.training.adam import Adam
-from pipeline.training.best_epoch import BestModel, row
+from pipeline.training.best_epoch import validation_row, write_best
 from pipeline.training.data import Inputs, training_origins
-from pipeline.training.driver import Job, RunAndWriter, run_job
-from pipeline.training.loop import Run, Validation
-from pipeline.training.monitor import Monitor
+from pipeline.training.loop import Job, State, train_steps, training_device
 from pipeline.training.precision import embedding_precision, exact_products
 from pipeline.training.settings import LessonsSettings
-from pipeline.training.tasks import Rows, TaskSampler, caption_pairs
+from pipeline.training.tasks import Rows, TaskSampler, batches_of, caption_pairs
 from pipeline.training.validation_as_public_code import mean_recall_by_fives
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences, corpus_of
 from pipeline.words.vocabulary import Vocabulary
@@ -46,18 +43,26 @@ class LessonsData:
     """What is read for a training.
 
     captions: of all languages, one after another, with the row of each one's image. features: (n, D) of the
-    images. best: what is written with the best model.
+    images. validation: the validation split. origins: training captions of each language by origin.
+    validate_every: steps between two validations.
     """
 
+    vocabularies: dict[str, Vocabulary]
     captions: LanguageCorpus
     features: Tensor
+    validation: Corpus
+    origins: dict[str, Origins]
     batches: TaskSampler
-    best: BestModel
+    validate_every: int
 
     def to(self, device: torch.device) -> "LessonsData":
         """The same data on another device."""
-        best = replace(self.best, validation=self.best.validation.to(device))
-        return LessonsData(self.captions.to(device), self.features.to(device), self.batches, best)
+        return replace(
+            self,
+            captions=self.captions.to(device),
+            features=self.features.to(device),
+            validation=self.validation.to(device),
+        )
 
 
 def train_lessons(
@@ -79,8 +84,7 @@ def train_lessons(
         sentences: captions of each language, which `select-captions` wrote.
         words: vocabularies that `select-captions` wrote.
         checkpoint: file from which a killed run resumes.
-        curves: CSV to write, one row per validation. During training, the rows so far are in a file next to
-            it.
+        curves: CSV to write, one row per validation; during training it has the rows so far.
         output: model to write.
         pairs: captions that pairs are formed of, if not the captions of `--sentences`.
 
@@ -88,17 +92,19 @@ def train_lessons(
         InputError: the inputs do not fit one another, or there is nothing to train on.
     """
     inputs = Inputs(sentences, [], words, features)
-    all_inputs = Inputs([*inputs.sentences, *pairs], [], inputs.words, inputs.features)
-
-    def start(device: torch.device) -> RunAndWriter[Rows]:
-        data = lessons_data(inputs, pairs, settings).to(device)
-        model = union_model(data.best.vocabularies, data.features.shape[1], settings).to(device)
-        log.info("%s images, %s parameters", f"{len(data.features):,}", f"{count_parameters(model):,}")
-        run = lessons_run(model, data, settings, Monitor(curves))
-        return run, lambda: _write(run, data.best, settings, curves, output)
-
-    job = Job(checkpoint, [curves, output], all_inputs.fingerprint(settings, code))
-    run_job(job, settings.seed, settings.training, start, settings.training.precision)
+    all_inputs = Inputs([*sentences, *pairs], [], words, features)
+    job = Job(checkpoint, [curves, output], all_inputs.fingerprint(settings, code), curves)
+    if job.restore_outputs():
+        return
+    device = training_device(settings.seed, settings.training, settings.training.precision)
+    data = lessons_data(inputs, pairs, settings).to(device)
+    model = union_model(data.vocabularies, data.features.shape[1], settings).to(device)
+    log.info("%s images, %s parameters", f"{len(data.features):,}", f"{count_parameters(model):,}")
+    state = train_tasks(job, model, data, settings)
+    write_best(
+        output, model, state, settings, features, data.vocabularies, data.origins, {}, [len(data.features)]
+    )
+    job.keep_outputs()
 
 
 def lessons_data(inputs: Inputs, pairs: Sequence[Path], settings: LessonsSettings) -> LessonsData:
@@ -111,61 +117,34 @@ def lessons_data(inputs: Inputs, pairs: Sequence[Path], settings: LessonsSetting
     validation = evaluation_corpus(originals, vocabularies, settings, "val")
     for split in (corpus, validation):
         add_features(split, inputs.features, settings.features)
-    captions, batches = captions_and_sampler(corpus, _pair_corpus(pairs, vocabularies, settings), settings)
-    origins = training_origins(originals, corpus)
-    best = BestModel(
-        settings,
-        vocabularies,
-        store_attributes(inputs.features),
-        validation,
-        origins,
-        {},
-        [len(corpus.images)],
-    )
-    return LessonsData(captions, corpus.features, batches, best)
+    paired_corpus = _pair_corpus(pairs, vocabularies, settings)
+    captions, batches, validate_every = captions_and_sampler(corpus, paired_corpus, settings)
+    return LessonsData(
+        vocabularies, captions, corpus.features, validation, training_origins(originals, corpus),
+        batches, validate_every,
+    )  # fmt: skip
 
 
-def lessons_run(
-    model: RetrievalModel, data: LessonsData, settings: LessonsSettings, monitor: Monitor
-) -> Run[Rows]:
-    """The run of an experiment; its epochs are the steps between two validations, and it stops early."""
-    lessons, steps = settings.lessons, data.batches.steps
-    division_steps = _steps_before_division(settings, steps)
-    return Run(
-        model=model,
-        optimizer=Adam(model.parameters(), lessons.learning_rate, lessons.max_grad_norm),
-        batches=data.batches,
-        epochs=max(1, lessons.max_steps // steps),
-        terms=lambda rows, moment: {
-            "ranking": step_loss(model, data.captions, data.features, rows, settings)
+def train_tasks(job: Job, model: RetrievalModel, data: LessonsData, settings: LessonsSettings) -> State:
+    """Train a model task by task until validation has not improved for long enough."""
+    lessons, every = settings.lessons, data.validate_every
+    # Validations are passes in models of one language; others have a constant learning rate.
+    passes = lessons.divide_learning_rate_every
+    return train_steps(
+        job,
+        model,
+        lambda step: {
+            "ranking": step_loss(model, data.captions, data.features, data.batches.batch(step), settings)
         },
-        schedule=lambda rate, step: (
-            rate / 10 if division_steps and step and step % division_steps == 0 else rate
-        ),
-        validate=lambda epoch: _validate(model, data.best.validation, settings),
+        seed=settings.seed,
+        steps=len(data.batches.tasks),
+        validate_every=every,
+        rate=lambda step: lessons.learning_rate / (10 ** (step // (passes * every)) if passes else 1),
+        validate=lambda: _validate(model, data.validation, settings),
+        score="val_sum",
         patience=lessons.patience,
-        monitor=monitor,
+        max_grad_norm=lessons.max_grad_norm,
     )
-
-
-def _write(run: Run[Rows], best: BestModel, settings: LessonsSettings, curves: Path, output: Path) -> None:
-    passes = settings.lessons.divide_learning_rate_every
-    if passes and len(run.curves) <= passes:
-        log.warning("ended after %s passes: the learning rate was never divided", len(run.curves))
-    if not run.stopped_early:
-        log.warning("stopped by lessons.max_steps before validation stopped improving")
-    best.write(run, curves, output)
-
-
-def _steps_before_division(settings: LessonsSettings, steps: int) -> int | None:
-    """Steps after which the learning rate is divided; validations are passes in models of one language."""
-    passes: int | None = settings.lessons.divide_learning_rate_every
-    if passes and len(settings.languages) > 1:
-        raise InputError(
-            "lessons.divide_learning_rate_every counts passes, after which only models of one language "
-            f"are validated; found {passes} with {', '.join(settings.languages)}; set it to null"
-        )
-    return passes and passes * steps
 
 
 def union_model(
@@ -224,8 +203,8 @@ def with_reversed_lengths(sentences: Sentences) -> Sentences:
 
 def captions_and_sampler(
     corpus: Corpus, paired_corpus: Corpus | None, settings: LessonsSettings
-) -> tuple[LanguageCorpus, TaskSampler]:
-    """The concatenated training captions of all languages, and the sampler of their rows.
+) -> tuple[LanguageCorpus, TaskSampler, int]:
+    """The training captions of all languages, the sampler of their rows, the steps between two validations.
 
     Args:
         paired: corpus whose captions form the pairs, instead of `corpus`. settings: `c2c`, `lessons`, `seed`.
@@ -249,11 +228,13 @@ def captions_and_sampler(
         log.info("%s pairs of captions", f"{len(pairs):,}")
     lessons = settings.lessons
     # "In the monolingual setting the stopping criterion is evaluated at the end of each epoch".
-    steps = lessons.validate_every if len(by_language) > 1 else None
+    one_pass = batches_of(len(rows[0]), lessons.batch_size)
+    validate_every = lessons.validate_every if len(by_language) > 1 else one_pass
+    steps = max(1, lessons.max_steps // validate_every) * validate_every
     sampler = TaskSampler(
         rows, pairs, lessons.batch_size, lessons.pair_step_probability, steps, settings.seed
     )
-    return _one_after_another(captions), sampler
+    return _one_after_another(captions), sampler, validate_every
 
 
 def _size(captions: LanguageCorpus) -> int:
@@ -299,12 +280,13 @@ def _check_union(vocabularies: Mapping[str, Vocabulary]) -> None:
     )
 
 
-def _validate(model: RetrievalModel, validation: Corpus, settings: LessonsSettings) -> Validation:
-    """The sum of the recalls of the languages that the training stops on."""
+def _validate(model: RetrievalModel, validation: Corpus, settings: LessonsSettings) -> dict[str, float]:
+    """The columns of the curves: the sum of the recalls of the languages to stop on, and each mR."""
     with exact_products():
         recalls = mean_recalls(model, validation)
         by_fives = set(settings.lessons.validated_by_fives) & set(settings.stop_on)
         scores = recalls | {code: mean_recall_by_fives(model, validation, code) for code in by_fives}
-    score = RECALLS * sum(scores[language] for language in settings.stop_on)
-    mean = sum(recalls.values()) / len(recalls)
-    return Validation({"val_sum": score, **row(mean, recalls)}, score, recalls)
+    return {
+        "val_sum": RECALLS * sum(scores[language] for language in settings.stop_on),
+        **validation_row(recalls),
+    }

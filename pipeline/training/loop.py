@@ -1,240 +1,269 @@
-"""The loop of every training: epochs, steps, checkpoints, validation, early stopping, progress, curves.
+"""The loop of every training: steps, validation, early stopping, checkpoints, curves, progress.
 
-Batches and dropout are functions of (seed, epoch, step), so on a CPU a run that is killed and resumed from
-its checkpoint ends with the same weights, bit for bit, as an uninterrupted one.
+A step is a function of its number: batches and dropout depend on (seed, step). So on a CPU a run that is
+killed and resumed from its checkpoint ends with the same weights, bit for bit, as an uninterrupted one.
 """
 
 import copy
 import logging
+import math
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Any
 
+import pandas as pd
 import torch
 from torch import Tensor, nn
 
+from pipeline.common.errors import InputError
+from pipeline.common.files import atomic_write, link_or_copy, sha256
+from pipeline.common.memory import keep_freed_memory
 from pipeline.common.progress import Progress
-from pipeline.common.signals import Interrupted, collect_signals, raise_on_signal
-from pipeline.training.adam import Adam
-from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
-from pipeline.training.monitor import Monitor
+from pipeline.common.torch_files import read_torch, write_torch
+from pipeline.training.precision import set_precision
+from pipeline.training.settings import Resources
 
 log = logging.getLogger("pipeline")
 
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
-SHARE_OF_SAVING = 0.05  # largest share of the time that saving takes at the ends of short epochs
+STEPS_BETWEEN_EVENTS = 20  # reading a number makes the CPU wait for a GPU
 
-BatchT = TypeVar("BatchT")
-BatchT_co = TypeVar("BatchT_co", covariant=True)
-
-
-class Batches(Protocol[BatchT_co]):
-    """The batches of a run: `steps` per epoch, each a function of (seed, epoch, step)."""
-
-    @property
-    def seed(self) -> int:
-        """The seed of all draws."""
-
-    @property
-    def steps(self) -> int:
-        """Batches per epoch."""
-
-    def epoch(self, epoch: int, first_step: int = 0) -> Iterator[BatchT_co]:
-        """The batches of an epoch, from `first_step` on."""
+Terms = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
-class Moment:
-    """A step's place in the run: its number from 0, and the fraction of the run before it."""
+class Job:
+    """Files of a training besides its inputs.
 
-    step: int
-    progress: float
-
-
-@dataclass(frozen=True)
-class Validation:
-    """The result of validation after an epoch.
-
-    row: its columns of the curves. score: selects the best epoch, the higher the better; None selects the
-    last epoch. recalls: mR of each language on the validation split, where there is a score.
+    checkpoint: file from which a killed run resumes. outputs: what the finished run writes. fingerprint:
+    digest of settings, inputs and code; a checkpoint with another one is not resumed. curves: the output with
+    a row for each validation, if any. events: folder for TensorBoard's event files, if any.
     """
 
-    row: Mapping[str, float] = field(default_factory=dict)
-    score: float | None = None
-    recalls: Mapping[str, float] = field(default_factory=dict)
+    checkpoint: Path
+    outputs: Sequence[Path]
+    fingerprint: str
+    curves: Path | None = None
+    events: Path | None = None
 
+    def save(self, state: Mapping[str, object]) -> None:
+        """Write a state, completely or not at all; the earlier checkpoint is kept until then."""
+        write_torch({"fingerprint": self.fingerprint, **state}, self.checkpoint)
 
-@dataclass
-class Best:
-    """The best epoch so far, numbered from 1; `epochs_since`: epochs since then."""
-
-    score: float = -1.0
-    epoch: int = 0
-    recalls: dict[str, float] = field(default_factory=dict)
-    weights: dict[str, Tensor] = field(default_factory=dict)
-    epochs_since: int = 0
-
-    def update(self, epoch: int, validation: Validation, model: nn.Module) -> None:
-        """Record an epoch, numbered from 0; only a score above the best one is an improvement."""
-        assert validation.score is not None
-        if validation.score > self.score:
-            self.weights = copy.deepcopy(model.state_dict())
-            self.score, self.epoch, self.epochs_since = validation.score, epoch + 1, 0
-            self.recalls = dict(validation.recalls)
-        else:
-            self.epochs_since += 1
-
-
-def constant_rate(rate: float, step: int) -> float:
-    """The schedule of a learning rate that does not change."""
-    return rate
-
-
-@dataclass
-class Run(Generic[BatchT]):
-    """A training run.
-
-    terms: the loss terms of a batch. schedule: the learning rate of a step, from the learning rate of the
-    step before and the step's number in the whole run. validate: called after each epoch, numbered from 0.
-    patience: epochs without a better score after which the run stops; None: it never does. monitor: shows the
-    run to a person.
-    saved_at, saving_seconds: when the last checkpoint was saved, and how long that took.
-    """
-
-    model: nn.Module
-    optimizer: Adam
-    batches: Batches[BatchT]
-    epochs: int
-    terms: Callable[[BatchT, Moment], dict[str, Tensor]]
-    schedule: Callable[[float, int], float] = constant_rate
-    validate: Callable[[int], Validation] = lambda epoch: Validation()
-    patience: int | None = None
-    monitor: Monitor = field(default_factory=Monitor)
-    best: Best = field(default_factory=Best)
-    curves: list[dict[str, float]] = field(default_factory=list)
-    checkpoint: Path = field(init=False)
-    fingerprint: str = field(init=False)
-    saved_at: float = field(default_factory=lambda: time.monotonic())
-    saving_seconds: float = 0.0
-
-    @property
-    def stopped_early(self) -> bool:
-        """Whether the score has not improved for so long that the run is over."""
-        return self.patience is not None and self.best.epochs_since >= self.patience
-
-    def finish(self, checkpoint: Path, fingerprint: str) -> None:
-        """Run to the last epoch, from the checkpoint if there is one.
-
-        Args:
-            checkpoint: file to save the state in repeatedly.
-            fingerprint: digest of settings, inputs and code; a checkpoint with another one is not resumed.
+    def load(self) -> dict[str, Any]:
+        """The state to resume from; empty if there is none, or if settings, inputs or code have changed.
 
         Raises:
-            Interrupted: a signal arrived; the checkpoint contains the step that was in progress.
+            InputError: the checkpoint is damaged.
         """
-        self.checkpoint, self.fingerprint = checkpoint, fingerprint
-        with collect_signals() as signals:
-            try:
-                self._finish(signals)
-            finally:
-                self.monitor.end()
+        if not self.checkpoint.exists():
+            return {}
+        state = read_torch(self.checkpoint, "a checkpoint of a training", "Delete it to start over.")
+        if state.pop("fingerprint", None) == self.fingerprint:
+            return state
+        log.info("%s belongs to other settings, inputs or code: training starts over", self.checkpoint)
+        return {}
 
-    def _finish(self, signals: Sequence[int]) -> None:
-        epoch, step, sums = self._resume()
-        total = self.epochs * self.batches.steps
-        progress = Progress("steps", total, done=epoch * self.batches.steps + step)
-        self.monitor.begin(epoch * self.batches.steps + step)
-        while epoch < self.epochs and not self.stopped_early:
-            for batch in self.batches.epoch(epoch, step):
-                seed_dropout(self.batches.seed, epoch, step)
-                number = epoch * self.batches.steps + step
-                add_to(sums, self._step(batch, Moment(number, number / total)))
-                step += 1
-                progress.advance(note=f"epoch {epoch + 1}/{self.epochs}")
-                if signals or time.monotonic() - self.saved_at > SECONDS_BETWEEN_CHECKPOINTS:
-                    self._save(epoch, step, sums)
-                if signals:
-                    raise self._interruption(signals[0], epoch, step)
-            if signals:  # a signal that came after the last step's check
-                self._save(epoch, step, sums)
-                raise self._interruption(signals[0], epoch, step)
-            self._end_epoch(epoch, sums)
-            epoch, step, sums = epoch + 1, 0, {}
-            last = epoch == self.epochs or self.stopped_early
-            if last or time.monotonic() - self.saved_at > self.saving_seconds / SHARE_OF_SAVING:
-                self._save(epoch, step, sums)
+    def keep_outputs(self) -> None:
+        """Replace the checkpoint of a finished run by links to its outputs, which take no space.
 
-    def _step(self, batch: BatchT, moment: Moment) -> dict[str, Tensor]:
-        self.optimizer.learning_rate = self.schedule(self.optimizer.learning_rate, moment.step)
-        self.model.train()
-        terms = self.terms(batch, moment)
-        loss = torch.stack(list(terms.values())).sum()
-        self.optimizer.zero_grad()
-        loss.backward()
-        self.monitor.before_update(moment.step, {"loss": loss, **terms}, self.optimizer)
-        self.optimizer.step()
-        # Kept on the device: reading a number would make the CPU wait for the GPU at every step.
-        return {name: term.detach().double() for name, term in {"loss": loss, **terms}.items()}
+        Snakemake deletes the outputs of a job whose end it did not see, because it was killed while the job
+        ran on in a queue.
+        """
+        for output in self.outputs:
+            link_or_copy(output, self._link(output))
+        self.save({"finished": {output.name: sha256(output) for output in self.outputs}})
 
-    def _end_epoch(self, epoch: int, sums: dict[str, Tensor]) -> None:
-        validation = self._validate(
-            epoch, sums
-        )  # first: a signal ends it, even while the CPU waits for a GPU
-        means = {name: total.item() / self.batches.steps for name, total in sums.items()}
-        self.curves.append({"epoch": epoch + 1, **means, **validation.row})
-        if validation.score is not None:
-            self.best.update(epoch, validation, self.model)
-        self.monitor.after_epoch(self.curves, (epoch + 1) * self.batches.steps)
-        log.info("%s", ", ".join(f"{name} {value:.5g}" for name, value in self.curves[-1].items()))
+    def restore_outputs(self) -> bool:
+        """Restore the outputs of a run that an earlier job finished; return whether there was such a run."""
+        digests = self.load().get("finished")
+        if not digests:
+            return False
+        links = {output: self._link(output) for output in self.outputs}
+        # A hard link is damaged together with its file.
+        if not all(link.exists() and sha256(link) == digests[output.name] for output, link in links.items()):
+            self.checkpoint.unlink()
+            return False
+        for output, link in links.items():
+            link_or_copy(link, output)
+        log.info("finished by an earlier run")
+        return True
 
-    def _validate(self, epoch: int, sums: dict[str, Tensor]) -> Validation:
-        """Validation may take minutes and changes no weights: a signal ends it at once."""
-        try:
-            with raise_on_signal():
-                return self.validate(epoch)
-        except Interrupted as end:
-            self._save(epoch, self.batches.steps, sums)
-            raise self._interruption(end.number, epoch, self.batches.steps) from None
-
-    def _interruption(self, number: int, epoch: int, step: int) -> Interrupted:
-        return Interrupted(number, f"{self.checkpoint} is from epoch {epoch + 1}, step {step}.")
-
-    def _save(self, epoch: int, step: int, sums: dict[str, Tensor]) -> None:
-        state = {
-            "epoch": epoch,
-            "step": step,
-            "sums": sums,
-            "model": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "curves": self.curves,
-            "best": vars(self.best),
-        }
-        start = time.monotonic()
-        save_checkpoint(self.checkpoint, self.fingerprint, state)
-        self.saved_at = time.monotonic()
-        self.saving_seconds = self.saved_at - start
-
-    def _resume(self) -> tuple[int, int, dict[str, Tensor]]:
-        """The epoch, the step in it and the epoch's sums so far; all 0 without a checkpoint."""
-        state = load_checkpoint(self.checkpoint, self.fingerprint)
-        if state is None:
-            return 0, 0, {}
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.curves.extend(state["curves"])
-        self.best = Best(**state["best"])
-        log.info("resuming after epoch %d, step %d", state["epoch"], state["step"])
-        return state["epoch"], state["step"], state["sums"]
+    def _link(self, output: Path) -> Path:
+        return self.checkpoint.with_name(f"{self.checkpoint.stem}-{output.name}")
 
 
-def seed_dropout(seed: int, epoch: int, step: int) -> None:
-    """Make the dropout of a step a function of (seed, epoch, step)."""
-    torch.manual_seed(((seed * 1_000_003 + epoch) * 1_000_003 + step) % 2**63)
+@dataclass
+class State:
+    """What a run has done so far.
+
+    step: steps done. sums: sum of each loss term since the last validation. curves: a row for each
+    validation. best_row: number of the best validation, from 1. best_score: its score. best_weights: the
+    weights then.
+    """
+
+    step: int = 0
+    sums: Terms = field(default_factory=dict)
+    curves: list[dict[str, float]] = field(default_factory=list)
+    best_row: int = 0
+    best_score: float = -1.0
+    best_weights: Terms = field(default_factory=dict)
+
+    def add(self, terms: Terms) -> None:
+        """Add a step's terms, kept on their device: reading a number would make the CPU wait for a GPU."""
+        for name, term in terms.items():
+            value = term.double()
+            self.sums[name] = self.sums[name].to(value.device) + value if name in self.sums else value
+        self.step += 1
+
+    def check_loss(self) -> None:
+        """Raise an `InputError` if the loss is not a finite number any more."""
+        loss = self.sums["loss"].item() if self.sums else 0.0
+        if not math.isfinite(loss):
+            raise InputError(
+                f"the loss is {loss} before step {self.step + 1}, not a finite number. Lower the learning "
+                "rate, or clip gradients (max_grad_norm: 2.0, say)."
+            )
+
+    def end_epoch(self, validation: Mapping[str, float], steps: int, score: str, model: nn.Module) -> None:
+        """Add a row to the curves; keep the weights if its score is higher than all before."""
+        means = {name: total.item() / steps for name, total in self.sums.items()}
+        self.curves.append({"epoch": len(self.curves) + 1, **means, **validation})
+        self.sums = {}
+        if score and validation[score] > self.best_score:
+            self.best_row, self.best_score = len(self.curves), validation[score]
+            self.best_weights = copy.deepcopy(model.state_dict())
+
+    def has_converged(self, patience: int | None) -> bool:
+        """Whether the last `patience` validations had no better score; never, without a patience."""
+        return patience is not None and len(self.curves) - self.best_row >= patience
 
 
-def add_to(sums: dict[str, Tensor], values: dict[str, Tensor]) -> None:
-    """Add each value to the sum of its name; sums from a checkpoint are moved to the device of the values."""
+def train_steps(
+    job: Job,
+    model: nn.Module,
+    terms: Callable[[int], Terms],
+    *,
+    seed: int,
+    steps: int,
+    validate_every: int,
+    rate: Callable[[int], float],
+    validate: Callable[[], Mapping[str, float]] = dict,
+    score: str = "",
+    patience: int | None = None,
+    max_grad_norm: float | None = None,
+) -> State:
+    """Train a model with Adam to the last step, from the checkpoint if there is one.
+
+    Args:
+        model: all its weights that require a gradient are trained.
+        terms: the loss terms of a step, which are numbered from 0.
+        validate_every: steps between two validations, after each of which a row is added to the curves.
+        rate: the learning rate of a step.
+        validate: its columns of the curves.
+        score: the column that selects the best validation, the higher the better; empty: none is selected.
+        patience: validations without a better score after which the run stops; None: it never does.
+        max_grad_norm: the largest total norm of a gradient, which is scaled down to it; None: any.
+
+    Raises:
+        InputError: the loss is not a finite number.
+    """
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.Adam(weights, lr=rate(0), fused=True)
+    state = _resume(job, model, optimizer)
+    progress = Progress("steps", steps, done=state.step)
+    saved_at = time.monotonic()
+    with event_writer(job.events, state.step) as writer:
+        while state.step < steps and not state.has_converged(patience):
+            step = state.step
+            torch.manual_seed(seed * 1_000_003 + step)  # for dropout
+            model.train()
+            losses = terms(step)
+            losses = {"loss": torch.stack(list(losses.values())).sum(), **losses}
+            optimizer.zero_grad()
+            losses["loss"].backward()
+            losses = {name: loss.detach() for name, loss in losses.items()}
+            optimizer.param_groups[0]["lr"] = rate(step)
+            if writer and step % STEPS_BETWEEN_EVENTS == 0:
+                write_events(writer, "training", losses, step)
+                norm = nn.utils.get_total_norm([each.grad for each in weights if each.grad is not None])
+                write_events(writer, "optimizer", {"gradient_norm": norm, "learning_rate": rate(step)}, step)
+            if max_grad_norm:
+                nn.utils.clip_grad_norm_(weights, max_grad_norm)
+            optimizer.step()
+            state.add(losses)
+            progress.advance(note=f"epoch {len(state.curves) + 1}/{steps // validate_every}")
+            if state.step % validate_every == 0:
+                state.check_loss()
+                state.end_epoch(validate(), validate_every, score, model)
+                _write_curves(job, state)
+                if writer:
+                    write_events(writer, "epochs", state.curves[-1], state.step)
+            if time.monotonic() - saved_at > SECONDS_BETWEEN_CHECKPOINTS:
+                _save(job, state, model, optimizer)
+                saved_at = time.monotonic()
+    _save(job, state, model, optimizer)
+    return state
+
+
+def _resume(job: Job, model: nn.Module, optimizer: torch.optim.Optimizer) -> State:
+    saved = job.load()
+    if not saved:
+        return State()
+    model.load_state_dict(saved["model"])
+    optimizer.load_state_dict(saved["optimizer"])
+    state = State(**saved["state"])
+    log.info("resuming after step %d", state.step)
+    if state.curves:
+        _write_curves(job, state)
+    return state
+
+
+def _save(job: Job, state: State, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    state.check_loss()
+    job.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "state": vars(state)})
+
+
+def _write_curves(job: Job, state: State) -> None:
+    log.info("%s", ", ".join(f"{name} {value:.5g}" for name, value in state.curves[-1].items()))
+    if job.curves:
+        with atomic_write(job.curves) as temporary:
+            pd.DataFrame(state.curves).to_csv(temporary, index=False)
+
+
+@contextmanager
+def event_writer(folder: Path | None, step: int) -> Iterator[Any]:
+    """A writer of TensorBoard's event files from a step on; None without a folder."""
+    if folder is None:
+        yield None
+        return
+    from tensorboardX import SummaryWriter
+
+    # TensorBoard drops events of later steps. Two writers of one second would share a file's name.
+    with SummaryWriter(str(folder), purge_step=step, filename_suffix=f".{step:09d}") as writer:
+        yield writer
+
+
+def write_events(writer: Any, group: str, values: Mapping[str, float | Tensor], step: int) -> None:
+    """Write values by name."""
     for name, value in values.items():
-        sums[name] = sums[name].to(value.device) + value if name in sums else value
+        writer.add_scalar(f"{group}/{name}", float(value), step)
+
+
+def training_device(seed: int, resources: Resources, precision: str = "float32") -> torch.device:
+    """The device of a training, a GPU if there is one; sets memory, threads, seed and precision."""
+    keep_freed_memory()
+    torch.set_num_threads(resources.threads)
+    torch.manual_seed(seed)
+    if resources.deterministic:
+        os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":16:8"  # required by cuBLAS and cuDNN; ignored on a CPU
+        torch.use_deterministic_algorithms(True)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    set_precision(precision, device)
+    name = torch.cuda.get_device_name() if device.type == "cuda" else "the CPU"
+    log.info("trains on %s, PyTorch %s", name, torch.__version__)  # read by workflow/published.py
+    return device

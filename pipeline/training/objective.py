@@ -11,7 +11,6 @@ from pipeline.common.devices import to_device
 from pipeline.models.losses.loss import Step, Terms, losses
 from pipeline.models.losses.triplets import PLANS, Segment
 from pipeline.training.batches import Batch
-from pipeline.training.loop import Moment
 from pipeline.training.precision import embedding_precision
 from pipeline.training.settings import TrainSettings
 from pipeline.words.corpus import Corpus, Sentences
@@ -21,10 +20,19 @@ if TYPE_CHECKING:  # an edit of the model reruns no pretraining
 
 
 def training_terms(
-    model: "RetrievalModel", corpus: Corpus, batch: Batch, settings: TrainSettings, moment: Moment
+    model: "RetrievalModel",
+    corpus: Corpus,
+    batch: Batch,
+    settings: TrainSettings,
+    number: int,
+    progress: float,
 ) -> Terms:
-    """The weighted terms of the experiment's losses, whose sum is minimised, by name."""
-    step = training_step(model, corpus, batch, settings.training.precision, moment)
+    """The weighted terms of the experiment's losses, whose sum is minimised, by name.
+
+    Args:
+        number: of the step, from 0. progress: fraction of the training before it.
+    """
+    step = training_step(model, corpus, batch, settings.training.precision, number, progress)
     terms: Terms = {}
     for loss in losses(settings).values():
         terms |= loss.terms(step)
@@ -32,7 +40,7 @@ def training_terms(
 
 
 def training_step(
-    model: "RetrievalModel", corpus: Corpus, batch: Batch, precision: str, moment: Moment
+    model: "RetrievalModel", corpus: Corpus, batch: Batch, precision: str, number: int, progress: float
 ) -> Step:
     """A batch with its embeddings, in the precision of the training."""
     device = corpus.features.device
@@ -54,8 +62,8 @@ def training_step(
         universal=embedded.universal,
         multimodal=embedded.multimodal,
         embed=embed,
-        number=moment.step,
-        progress=moment.progress,
+        number=number,
+        progress=progress,
     )
 
 

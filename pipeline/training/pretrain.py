@@ -11,11 +11,9 @@ from pipeline.models.embedding import Sizes, embedding_class
 from pipeline.models.losses.neighborhood import neighborhood_loss
 from pipeline.models.settings import Triplets
 from pipeline.models.universal import UniversalEmbedding
-from pipeline.training.adam import Adam
 from pipeline.training.batches import Batch
 from pipeline.training.data import Inputs, pretraining_data
-from pipeline.training.driver import Job, RunAndWriter, run_job
-from pipeline.training.loop import Run
+from pipeline.training.loop import Job, train_steps, training_device
 from pipeline.training.objective import batch_segments
 from pipeline.training.settings import PretrainSettings
 from pipeline.words.corpus import Corpus
@@ -42,24 +40,25 @@ def pretrain(
         translations: tokenised tables with translated captions.
     """
     inputs = Inputs(sentences, translations, words)
-
-    def start(device: torch.device) -> RunAndWriter[Batch]:
-        data = pretraining_data(inputs, settings)
-        corpus, triplets = data.corpus.to(device), settings.triplets
-        embedding = _embedding(data.vocabularies, settings)
-        embedding.pad_to(data.longest)
-        embedding.to(device)
-        run = Run(
-            model=embedding,
-            optimizer=Adam(embedding.projections(), settings.training.learning_rate),
-            batches=data.batches,
-            epochs=settings.training.epochs,
-            terms=lambda batch, moment: pretraining_terms(embedding, corpus, batch, triplets),
-        )
-        return run, lambda: write_torch(_layers(embedding), output)
-
     job = Job(checkpoint, [output], inputs.fingerprint(settings, code))
-    run_job(job, settings.seed, settings.training, start)
+    if job.restore_outputs():
+        return
+    device = training_device(settings.seed, settings.training)
+    data = pretraining_data(inputs, settings)
+    corpus, batches, epochs = data.corpus.to(device), data.batches, settings.training.epochs
+    embedding = _embedding(data.vocabularies, settings)
+    embedding.pad_to(data.longest)
+    train_steps(
+        job,
+        embedding.to(device),
+        lambda step: pretraining_terms(embedding, corpus, batches.batch(step), settings.triplets),
+        seed=settings.seed,
+        steps=epochs * batches.steps,
+        validate_every=batches.steps,
+        rate=lambda step: settings.training.learning_rate,
+    )
+    write_torch(_layers(embedding), output)
+    job.keep_outputs()
 
 
 def pretraining_terms(

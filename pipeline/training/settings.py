@@ -249,16 +249,10 @@ class AssignSettings(DataSettings):
     training: PretrainSchedule
 
 
-class CountedSettings(DataSettings):
-    """What the steps of an epoch of one experiment depend on."""
-
-    features: FeatureSettings
-    training: Batches
-
-
-class TrainSettings(CountedSettings, ModelSettings):
+class TrainSettings(DataSettings, ModelSettings):
     """What the training of one experiment depends on, and nothing else; a model file records it."""
 
+    features: FeatureSettings
     training: TrainingSchedule
 
 

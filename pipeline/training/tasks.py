@@ -6,7 +6,7 @@ images against each other (c2c). Each data set is shuffled, gone through batch b
 Every draw depends only on (seed, step), so a killed run resumes with the same batches.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -50,9 +50,8 @@ class TaskSampler:
     Args:
         captions: for each language the rows (B,) of its captions.
         pairs: (P, 2) rows of captions that belong together; None: no steps of pairs.
-        batch: captions of a batch, or pairs. share_of_pairs: probability of a step of pairs.
-        steps: between two validations; None: as many as go once through the captions of the first language.
-        seed: the experiment's seed.
+        batch_size: captions of a batch, or pairs. share_of_pairs: probability of a step of pairs.
+        steps: of the whole training. seed: the experiment's seed.
 
     Raises:
         InputError: there are no pairs, or no captions of a language.
@@ -62,52 +61,43 @@ class TaskSampler:
         self,
         captions: Sequence[Rows],
         pairs: Rows | None,
-        batch: int,
+        batch_size: int,
         share_of_pairs: float,
-        steps: int | None,
+        steps: int,
         seed: int,
     ):
         self.datasets = [*captions, *([] if pairs is None else [pairs])]
-        self.languages, self.batch, self.seed = len(captions), batch, seed
-        self.share_of_pairs = 0.0 if pairs is None else share_of_pairs
+        self.batch_size, self.seed = batch_size, seed
         if not all(map(len, self.datasets)):
             raise InputError(
                 "c2c: no image has captions in two languages of the experiment, so that there are no pairs "
                 "of captions to train on; set c2c: false, or select the same images in several languages"
             )
-        # Batches per pass, including an incomplete last batch: "going through each batch and re-shuffling
-        # when exhausted".
-        self.batches = [-(-len(dataset) // batch) for dataset in self.datasets]
-        self.steps = self.batches[0] if steps is None else steps
+        generator = np.random.default_rng([seed, _TASK])
+        languages = generator.integers(len(captions), size=steps)
+        is_pair_step = generator.random(steps) < (0.0 if pairs is None else share_of_pairs)
+        # The task of each step: the number of a language, or of the pairs.
+        self.tasks = np.where(is_pair_step, len(captions), languages)
+        self._earlier = np.empty(steps, np.int64)  # how many steps before each step had its task
+        for task in range(len(self.datasets)):
+            steps_of_task = np.flatnonzero(self.tasks == task)
+            self._earlier[steps_of_task] = np.arange(len(steps_of_task))
+        self._orders: dict[int, tuple[int, Rows]] = {}  # of each data set's last pass
 
-    def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Rows]:
-        """The batches between two validations, which are numbered `epoch` from 0, from `first_step` on.
-
-        Yields:
-            (B,) rows of captions of one language, or (B, 2) rows of captions that belong together.
-        """
-        earlier_tasks = np.concatenate([np.empty(0, np.int64), *map(self.tasks, range(epoch))])
-        batches_so_far = np.bincount(
-            earlier_tasks, minlength=len(self.datasets)
-        )  # batches taken from each data set so far
-        orders: dict[int, tuple[int, Rows]] = {}
-        for step, task in enumerate(self.tasks(epoch).tolist()):
-            if step >= first_step:
-                yield self._batch(task, int(batches_so_far[task]), orders)
-            batches_so_far[task] += 1
-
-    def tasks(self, epoch: int) -> Rows:
-        """(steps,) the task of each step between two validations: index of a language, or of the pairs."""
-        generator = np.random.default_rng([self.seed, epoch, _TASK])
-        languages = generator.integers(self.languages, size=self.steps)
-        is_pair_step = generator.random(self.steps) < self.share_of_pairs
-        return np.where(is_pair_step, self.languages, languages)
-
-    def _batch(self, task: int, number: int, orders: dict[int, tuple[int, Rows]]) -> Rows:
-        """A data set's batch of this number, from 0; `orders` keeps the order of its present pass."""
-        pass_number, place = divmod(number, self.batches[task])
-        if task not in orders or orders[task][0] != pass_number:
+    def batch(self, step: int) -> Rows:
+        """(B,) rows of captions of one language, or (B, 2) rows of captions that belong together."""
+        task = int(self.tasks[step])
+        dataset = self.datasets[task]
+        pass_number, place = divmod(int(self._earlier[step]), batches_of(len(dataset), self.batch_size))
+        if task not in self._orders or self._orders[task][0] != pass_number:
             generator = np.random.default_rng([self.seed, task, pass_number, _ORDER])
-            orders[task] = pass_number, generator.permutation(len(self.datasets[task]))
-        order = orders[task][1][place * self.batch : (place + 1) * self.batch]
-        return self.datasets[task][order]
+            self._orders[task] = pass_number, generator.permutation(len(dataset))
+        _, order = self._orders[task]
+        return dataset[order[place * self.batch_size : (place + 1) * self.batch_size]]
+
+
+def batches_of(size: int, batch_size: int) -> int:
+    """Batches of a pass, including an incomplete last one: "going through each batch and re-shuffling when
+    exhausted".
+    """
+    return -(-size // batch_size)

@@ -1,22 +1,15 @@
 """Training of one experiment (MULE, "Implementation Details")."""
 
 import logging
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
-
-from pipeline import registry
-from pipeline.images.store import store_attributes
 from pipeline.models.losses.loss import add_layers, losses
-from pipeline.models.model import RetrievalModel, count_parameters, new_model
-from pipeline.training.adam import Adam
-from pipeline.training.batches import Batch
-from pipeline.training.best_epoch import BestModel, validate
+from pipeline.models.model import RetrievalModel, count_parameters, load_model, new_model
+from pipeline.training.best_epoch import validate, write_best
 from pipeline.training.data import Inputs, TrainingData, training_data
-from pipeline.training.driver import Job, RunAndWriter, run_job
-from pipeline.training.loop import Run, Validation
-from pipeline.training.monitor import Monitor
+from pipeline.training.loop import Job, State, train_steps, training_device
 from pipeline.training.objective import training_terms
 from pipeline.training.settings import TrainSettings
 from pipeline.words.corpus import Corpus
@@ -36,7 +29,7 @@ def train(
     translations: Sequence[Path] = (),
     pretrained: Sequence[Path] = (),
     events: Path | None = None,
-    steps: Sequence[Path] = (),
+    steps_of: Sequence[Path] = (),
 ) -> None:
     """Train one experiment, keep the epoch with the best mean mR on validation, write model and curves.
 
@@ -46,65 +39,64 @@ def train(
         sentences: tokenised tables with the data set's own captions.
         words: one vocabulary per language.
         checkpoint: file from which a killed run resumes.
-        curves: CSV to write, one row per epoch. During training, the rows so far are in a file next to it.
+        curves: CSV to write, one row per epoch; during training it has the rows so far.
         output: model to write.
         translations: tokenised tables with translated captions.
         pretrained: output of `pretrain` or `assign`, if the experiment has such a pretraining.
         events: folder for TensorBoard's event files.
-        steps: output of `count-steps`, if an epoch takes as many steps as another experiment's.
+        steps_of: model of another experiment, if an epoch takes as many steps as its epochs.
     """
-    pretraining, steps_file = (next(iter(files), None) for files in (pretrained, steps))
-    inputs = Inputs(sentences, translations, words, features, pretraining, steps_file)
-
-    def start(device: torch.device) -> RunAndWriter[Batch]:
-        data = training_data(inputs, settings).to(device)
-        numbers = data.corpus.features.shape[1]
-        model = new_model(settings, data.vocabularies, inputs.pretrained, numbers)
-        add_layers(model, settings)
-        model.universal.pad_to(data.longest)
-        _log_sizes(model, data.corpus, settings)
-        run = training_run(model.to(device), data, settings, Monitor(curves, events))
-        groups = [len(group) for group in data.batches.groups]
-        best = BestModel(
-            settings,
-            data.vocabularies,
-            store_attributes(features),
-            data.validation,
-            data.captions,
-            data.translations,
-            groups,
-        )
-        return run, lambda: best.write(run, curves, output)
-
-    job = Job(checkpoint, [curves, output], inputs.fingerprint(settings, code))
-    run_job(job, settings.seed, settings.training, start, settings.training.precision)
-
-
-def training_run(
-    model: RetrievalModel, data: TrainingData, settings: TrainSettings, monitor: Monitor
-) -> Run[Batch]:
-    """The run of an experiment."""
-    training, steps = settings.training, data.batches.steps
-    decay = training.learning_rate_decay
-    run = Run(
-        model=model,
-        optimizer=Adam(model.parameters(), training.learning_rate, training.max_grad_norm),
-        batches=data.batches,
-        epochs=training.epochs,
-        terms=lambda batch, moment: training_terms(model, data.corpus, batch, settings, moment),
-        schedule=lambda rate, step: rate * decay if step and step % steps == 0 else rate,
-        validate=lambda epoch: _after_epoch(model, data.validation, settings),
-        monitor=monitor,
+    pretraining, other_model = (next(iter(files), None) for files in (pretrained, steps_of))
+    inputs = Inputs(sentences, translations, words, features, pretraining, other_model)
+    job = Job(checkpoint, [curves, output], inputs.fingerprint(settings, code), curves, events)
+    if job.restore_outputs():
+        return
+    device = training_device(settings.seed, settings.training, settings.training.precision)
+    steps = load_model(other_model)[1].training_steps // settings.training.epochs if other_model else None
+    data = training_data(inputs, settings, steps).to(device)
+    model = new_model(settings, data.vocabularies, pretraining, data.corpus.features.shape[1])
+    add_layers(model, settings)
+    model.universal.pad_to(data.longest)
+    _log_sizes(model, data.corpus, settings)
+    state = train_experiment(job, model.to(device), data, settings)
+    groups = [len(group) for group in data.batches.groups]
+    write_best(
+        output, model, state, settings, features, data.vocabularies, data.captions, data.translations, groups
     )
-    adapt = registry.trainer(settings)
-    adapted_run: Run[Batch] = registry.load(adapt)(run, settings) if adapt else run
-    return adapted_run
+    job.keep_outputs()
 
 
-def _after_epoch(model: RetrievalModel, validation: Corpus, settings: TrainSettings) -> Validation:
-    for loss in losses(settings).values():
-        loss.after_epoch(model)
-    return validate(model, validation)
+def train_experiment(job: Job, model: RetrievalModel, data: TrainingData, settings: TrainSettings) -> State:
+    """Train a model; with LIWE an epoch is a number of steps, after which it is validated."""
+    training, liwe, pass_steps = settings.training, settings.liwe, data.batches.steps
+    validate_every = liwe.validate_every if liwe else pass_steps
+    steps = -(-training.epochs * pass_steps // validate_every) * validate_every
+
+    def rate(step: int) -> float:
+        if not liwe:
+            return training.learning_rate * math.pow(training.learning_rate_decay, step // pass_steps)
+        has_decayed = step >= liwe.learning_rate_decay_after
+        return training.learning_rate * (liwe.learning_rate_decay if has_decayed else 1.0)
+
+    def validate_epoch() -> dict[str, float]:
+        for loss in losses(settings).values():
+            loss.after_epoch(model)
+        return validate(model, data.validation)
+
+    return train_steps(
+        job,
+        model,
+        lambda step: training_terms(
+            model, data.corpus, data.batches.batch(step), settings, step, step / steps
+        ),
+        seed=settings.seed,
+        steps=steps,
+        validate_every=validate_every,
+        rate=rate,
+        validate=validate_epoch,
+        score="val_mR",
+        max_grad_norm=training.max_grad_norm,
+    )
 
 
 def _log_sizes(model: RetrievalModel, corpus: Corpus, settings: TrainSettings) -> None:

@@ -11,7 +11,7 @@ import torch
 from project import Project, copy_of_project
 
 from pipeline import cli
-from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
+from pipeline.training.loop import Job
 
 pytestmark = pytest.mark.integration
 
@@ -20,17 +20,18 @@ def test_a_checkpoint_that_does_not_fit_keeps_the_earlier_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     checkpoint = tmp_path / "checkpoint.pt"
-    save_checkpoint(checkpoint, "a", {"epoch": 1})
+    job = Job(checkpoint, [], "a")
+    job.save({"step": 1})
 
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
         patch.setattr(torch, "save", full)
-        assert cli.exit_status(lambda: save_checkpoint(checkpoint, "a", {"epoch": 2})) == 1
+        assert cli.exit_status(lambda: job.save({"step": 2})) == 1
     message = capsys.readouterr().err
     assert str(checkpoint) in message and "No space left" in message and "same command" in message
-    assert load_checkpoint(checkpoint, "a") == {"epoch": 1}
+    assert job.load() == {"step": 1}
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.pt"]
 
 

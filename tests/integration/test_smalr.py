@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from run_stages import assign, train
+from run_stages import assign, killed_after, train
 
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.datasets.tokenize import with_tokens
@@ -21,8 +20,6 @@ from pipeline.models.model import load_model
 from pipeline.models.settings import Consistency
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import percentages
-from pipeline.training import loop
-from pipeline.training.batches import Batch, Sampler
 from pipeline.training.data import Inputs
 from pipeline.words.corpus import Sentences
 from pipeline.words.vocabulary import read_vocabulary
@@ -162,22 +159,6 @@ def test_with_a_falling_temperature_the_hand_over_keeps_what_was_learned(
     assert lost[0.01] < 0.05 < 0.2 < lost[1.0]
 
 
-def test_the_hand_over_is_measured_on_batches_that_are_not_trained_on(
-    inputs: Inputs, smalr: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked, epoch_of = list[int](), Sampler.epoch
-
-    def recorded(sampler: Sampler, epoch: int, first_step: int = 0) -> Iterator[Batch]:
-        asked.append(epoch)
-        return epoch_of(sampler, epoch, first_step)
-
-    monkeypatch.setattr(Sampler, "epoch", recorded)
-    settings = assignment_of(smalr)
-    settings["training"]["epochs"] = 2
-    run_assign(inputs, settings, tmp_path)
-    assert asked == [2, 0, 1]
-
-
 def test_a_language_agnostic_model_has_no_own_vectors(
     inputs: Inputs, smalr: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -240,7 +221,7 @@ def test_smalr_learns_from_the_captions(
 
 @pytest.mark.parametrize("stage", ["assign", "train"])
 def test_a_killed_run_ends_with_the_bytes_of_an_undisturbed_one(
-    inputs: Inputs, smalr: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
+    inputs: Inputs, smalr: dict[str, Any], tmp_path: Path, stage: str
 ) -> None:
     smalr["training"]["epochs"] = 3
     settings = assignment_of(smalr)
@@ -253,27 +234,13 @@ def test_a_killed_run_ends_with_the_bytes_of_an_undisturbed_one(
             run_train(inputs, smalr, folder)
 
     run(tmp_path / "whole")
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    original = loop.Run._step
-    for stop_after in (1, 4, 2):
-        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(loop.Run, "_step", _stopping(original, stop_after))
+    for steps in (1, 4, 2):
+        with killed_after(steps):
             run(tmp_path / "stopped")
     run(tmp_path / "stopped")
     names = ["entries.pt", "assignment.csv"] + (["model.pt", "curves.csv"] if stage == "train" else [])
     for name in names:
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "stopped" / name).read_bytes(), name
-
-
-def _stopping(original: Callable[..., Any], after: int) -> Callable[..., Any]:
-    left = iter(range(after))
-
-    def step(self: loop.Run[Any], *arguments: Any) -> Any:
-        if next(left, None) is None:
-            raise KeyboardInterrupt
-        return original(self, *arguments)
-
-    return step
 
 
 def test_consistency_gives_the_same_bytes_each_time(

@@ -7,21 +7,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from run_stages import pretrain, train
+from run_stages import killed_after, pretrain, train
 
 from pipeline.common.errors import InputError
-from pipeline.common.signals import Interrupted
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.evaluation.evaluate import evaluate
 from pipeline.evaluation.settings import EvaluateSettings
@@ -29,9 +26,6 @@ from pipeline.models.model import load_model
 from pipeline.settings import merge, read
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import percentages
-from pipeline.training import best_epoch, loop
-from pipeline.training.batches import Batch, Sampler
-from pipeline.training.checkpoint import save_checkpoint
 from pipeline.training.data import Inputs
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 
@@ -231,7 +225,6 @@ def test_a_run_that_stops_within_an_epoch_resumes_to_the_same_weights(
     inputs: Inputs,
     experiment: dict[str, Any],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     changes: dict[str, Any],
 ) -> None:
     experiment["training"]["epochs"] = 4
@@ -241,18 +234,8 @@ def test_a_run_that_stops_within_an_epoch_resumes_to_the_same_weights(
     (tmp_path / "stopped").mkdir()
     whole = train_model(inputs, experiment, tmp_path / "whole")
 
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    original = loop.Run._step
-    for stop_after in (1, 2, 6, 3):
-        steps = iter(range(stop_after))
-
-        def step(self: loop.Run[Any], *arguments: Any, left: Any = steps) -> dict[str, torch.Tensor]:
-            if next(left, None) is None:
-                raise KeyboardInterrupt
-            return original(self, *arguments)
-
-        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(loop.Run, "_step", step)
+    for steps in (1, 2, 6, 3):
+        with killed_after(steps):
             train_model(inputs, experiment, tmp_path / "stopped")
     stopped = train_model(inputs, experiment, tmp_path / "stopped")
 
@@ -261,30 +244,8 @@ def test_a_run_that_stops_within_an_epoch_resumes_to_the_same_weights(
     assert curves[0] == curves[1]
 
 
-def test_a_signal_after_an_epochs_last_step_does_not_wait_for_the_validation(
-    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A validation may take longer than a queue waits before it kills."""
-    epoch_of, validated = Sampler.epoch, list[int]()
-
-    def epoch_with_signal(sampler: Sampler, epoch: int, first_step: int = 0) -> Iterator[Batch]:
-        yield from epoch_of(sampler, epoch, first_step)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    experiment["training"]["epochs"] = 2
-    for name in ("whole", "stopped"):
-        (tmp_path / name).mkdir()
-    whole = train_model(inputs, experiment, tmp_path / "whole")
-    with monkeypatch.context() as patch, pytest.raises(Interrupted):
-        patch.setattr(Sampler, "epoch", epoch_with_signal)
-        patch.setattr(loop.Run, "_end_epoch", lambda run, epoch, sums: validated.append(epoch))
-        train_model(inputs, experiment, tmp_path / "stopped")
-    assert validated == []
-    assert same_weights(whole, train_model(inputs, experiment, tmp_path / "stopped"))
-
-
 def test_a_model_records_who_made_its_captions(
-    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
     """Two captions per image in English, one in German; a resumed run writes equal bytes."""
     experiment |= {"captions": "human+mt"}
@@ -317,17 +278,7 @@ def test_a_model_records_who_made_its_captions(
     # Two passes over 48 images, in batches of twelve.
     assert (result["training_steps"], result["training_groups"]) == (8, [48])
 
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        left = iter(range(3))
-        original = loop.Run._step
-
-        def step(self: loop.Run[Any], *arguments: Any) -> dict[str, torch.Tensor]:
-            if next(left, None) is None:
-                raise KeyboardInterrupt
-            return original(self, *arguments)
-
-        patch.setattr(loop.Run, "_step", step)
+    with killed_after(3):
         train_model(with_tables, experiment, tmp_path / "stopped")
     stopped = train_model(with_tables, experiment, tmp_path / "stopped")
     assert whole.read_bytes() == stopped.read_bytes()
@@ -360,46 +311,6 @@ def test_an_evaluation_records_who_translated_its_queries(
     assert found == {"de-en": {"dictionary", "google"}}
 
 
-def test_saving_takes_a_small_share_of_a_run_of_short_epochs(
-    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By a simulated clock: a step takes 5 s, saving 2 s, so 40 s is twenty times the time of saving."""
-    now, saved = [0.0], []
-    step, save = loop.Run._step, save_checkpoint
-
-    def five_seconds(*arguments: Any) -> dict[str, torch.Tensor]:
-        now[0] += 5
-        return step(*arguments)
-
-    def two_seconds(path: Path, fingerprint: str, state: dict[str, Any]) -> None:
-        saved.append((state["epoch"], state["step"], now[0]))
-        now[0] += 2
-        save(path, fingerprint, state)
-
-    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(loop.Run, "_step", five_seconds)
-    monkeypatch.setattr(loop, "save_checkpoint", two_seconds)
-    experiment["training"]["epochs"] = 20
-    train_model(inputs, experiment, tmp_path)
-    assert {step for _, step, _ in saved} == {0}  # only at the ends of epochs
-    (first, *_), *_ = saved
-    assert (first, saved[-1][0]) == (1, 20)
-    gaps = [after - before - 2 for (*_, before), (*_, after) in pairwise(saved[:-1])]
-    assert len(gaps) >= 2
-    assert all(40 < gap <= 40 + saved[0][2] for gap in gaps)  # which is how long an epoch takes
-
-
-def test_a_gpu_that_computes_differently_is_reported(
-    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    experiment["training"]["epochs"] = 1
-    answers = iter([{"en": 50.0, "de": 50.0}, {"en": 49.5, "de": 40.0}])
-    monkeypatch.setattr(best_epoch, "mean_recalls", lambda model, corpus: next(answers))
-    with pytest.raises(InputError, match=r"disagree .*\n  - de: 50.00 while training, 40.00 on the CPU$"):
-        train_model(inputs, experiment, tmp_path)
-    assert not (tmp_path / "model.pt").exists()
-
-
 @pytest.mark.extended
 def test_sigkill_at_any_moment_changes_nothing(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
@@ -412,9 +323,10 @@ def test_sigkill_at_any_moment_changes_nothing(
     for _ in range(3):
         kill_once_it_has_a_checkpoint(killed, tmp_path / "killed" / "checkpoint.pt", moments.uniform(0, 0.4))
     done = subprocess.run(killed, check=True, capture_output=True, text=True)
-    assert "resuming after epoch" in done.stderr
+    assert "resuming after step" in done.stderr
     subprocess.run(whole, check=True, capture_output=True)
-    assert same_weights(tmp_path / "whole" / "model.pt", tmp_path / "killed" / "model.pt")
+    for name in ("model.pt", "curves.csv"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "killed" / name).read_bytes()
 
 
 def kill_once_it_has_a_checkpoint(arguments: list[str], checkpoint: Path, later: float) -> None:
@@ -429,9 +341,19 @@ def kill_once_it_has_a_checkpoint(arguments: list[str], checkpoint: Path, later:
     assert process.wait() == -signal.SIGKILL
 
 
+WITH_CHECKPOINTS = """
+import sys
+from pipeline import __main__
+from pipeline.training import loop
+loop.SECONDS_BETWEEN_CHECKPOINTS = 0.0
+sys.exit(__main__.main())
+"""
+
+
 def command(inputs: Inputs, settings: dict[str, Any], folder: Path) -> list[str]:
+    """A training that saves a checkpoint after each step."""
     return [
-        sys.executable, "-m", "pipeline", "train",
+        sys.executable, "-c", WITH_CHECKPOINTS, "train",
         "--settings", json.dumps(settings),
         "--features", str(inputs.features),
         "--sentences", *map(str, inputs.sentences),

@@ -77,8 +77,8 @@ def read_vocabulary(path: Path) -> tuple[dict[str, int], Tensor]:
 def read_features(path: Path) -> dict[str, list[float]]:
     """Features by image. Images that could not be decoded are marked 2 and left out."""
     with h5py.File(path) as file:
-        stored = zip(file["image"].asstr()[:], file["features"][:], file["done"][:], strict=True)
-        return {image: vector.tolist() for image, vector, done in stored if done != 2}
+        stored = zip(file["image"].asstr()[:], file["features"][:], strict=True)
+        return {image: vector.tolist() for image, vector in stored}
 
 
 def word_ids(tokens: str, index: Mapping[str, int], longest: int) -> list[int]:

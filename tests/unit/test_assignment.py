@@ -268,7 +268,7 @@ def test_a_batch_without_pairs_has_no_gradient() -> None:
     corpus, sampler = of_one_language(1)
     settings = AssignSettings.model_construct(assignment=Exploration(top_m=2), triplets=Triplets())
     made, features = Assignment(4, 5, 3), {"fr": torch.randn(5, 4)}
-    found = assignment_terms(made, features, corpus, next(iter(sampler.epoch(0))), settings)
+    found = assignment_terms(made, features, corpus, sampler.batch(0), settings)
     torch.stack(list(found.values())).sum().backward()
     assert all(weight.grad is not None and not weight.grad.any() for weight in made.parameters())
 

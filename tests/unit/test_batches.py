@@ -33,6 +33,11 @@ def corpus(counts: dict[str, list[int]]) -> Corpus:
     return Corpus(images, torch.zeros(len(images), 0), languages)
 
 
+def epoch_of(sampler: Sampler, epoch: int) -> list[Batch]:
+    """The batches of an epoch."""
+    return [sampler.batch(step) for step in range(epoch * sampler.steps, (epoch + 1) * sampler.steps)]
+
+
 def all_images(count: int) -> list[np.ndarray]:
     return [np.arange(count)]
 
@@ -42,15 +47,15 @@ def all_images(count: int) -> list[np.ndarray]:
 def test_an_epoch_shows_every_image_at_most_once(seed: int, images: int, batch: int) -> None:
     made = corpus({"en": [5] * images, "fr": [1] * images})
     sampler = sampler_of(made, all_images(images), {**SETTINGS, "batch_images": batch}, seed)
-    seen = np.concatenate([drawn.images for drawn in sampler.epoch(0)])
+    seen = np.concatenate([drawn.images for drawn in epoch_of(sampler, 0)])
     assert len(seen) == len(set(seen)) == sampler.steps * min(batch, images)
     assert len(seen) > images - batch  # only an incomplete last batch is left out
 
 
 def test_a_language_with_one_image_in_a_batch_has_no_negatives() -> None:
     made = corpus({"en": [5] * 6, "fr": [1, 0, 0, 1, 0, 0]})
-    batches = [*sampler_of(made, all_images(6), {**SETTINGS, "batch_images": 3}, 0).epoch(0)]
-    batches += sampler_of(made, all_images(6), {**SETTINGS, "batch_images": 6}, 0).epoch(0)
+    batches = [*epoch_of(sampler_of(made, all_images(6), {**SETTINGS, "batch_images": 3}, 0), 0)]
+    batches += epoch_of(sampler_of(made, all_images(6), {**SETTINGS, "batch_images": 6}, 0), 0)
     french = [int(np.isin([0, 3], drawn.images).sum()) for drawn in batches]
     assert french == [1, 1, 2]
     for drawn, images in zip(batches, french, strict=True):
@@ -62,7 +67,7 @@ def test_a_language_with_one_image_in_a_batch_has_no_negatives() -> None:
 @settings(max_examples=30, deadline=None)
 def test_sentences_belong_to_their_image_and_differ(seed: int) -> None:
     made = corpus({"en": [5, 5, 4, 5, 5, 5], "fr": [1] * 6})
-    for drawn in sampler_of(made, all_images(6), SETTINGS, seed).epoch(3):
+    for drawn in epoch_of(sampler_of(made, all_images(6), SETTINGS, seed), 3):
         assert drawn.per_image == {"en": 2, "fr": 1}
         for language, rows in drawn.rows.items():
             images = made.languages[language].image[rows]
@@ -73,7 +78,7 @@ def test_sentences_belong_to_their_image_and_differ(seed: int) -> None:
 def test_every_pair_of_sentences_is_equally_likely() -> None:
     sampler = sampler_of(corpus({"en": [4, 4]}), all_images(2), SETTINGS, 0)
     firsts = [drawn.rows["en"][drawn.slots["en"] == drawn.images.argmin()] for epoch in range(3000)
-              for drawn in sampler.epoch(epoch)]  # fmt: skip
+              for drawn in epoch_of(sampler, epoch)]  # fmt: skip
     pairs = [tuple(sorted(rows.tolist())) for rows in firsts]
     shares = np.array([pairs.count((a, b)) for a in range(4) for b in range(a + 1, 4)]) / len(pairs)
     assert shares == pytest.approx(np.full(6, 1 / 6), abs=0.035)  # five standard deviations
@@ -81,18 +86,18 @@ def test_every_pair_of_sentences_is_equally_likely() -> None:
 
 def test_one_sentence_is_drawn_if_images_have_one_or_two() -> None:
     sampler = sampler_of(corpus({"zh": [1, 2, 1, 1, 2]}), all_images(5), SETTINGS, 0)
-    assert next(iter(sampler.epoch(0))).per_image == {"zh": 1}
+    assert sampler.batch(0).per_image == {"zh": 1}
 
 
 def test_repeat_captions_draws_an_only_caption_twice() -> None:
     sampler = sampler_of(corpus({"fr": [1] * 4}), all_images(4), {**SETTINGS, "repeat_captions": True}, 0)
-    drawn = next(iter(sampler.epoch(0)))
+    drawn = sampler.batch(0)
     assert sorted(drawn.rows["fr"].tolist()) == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
 def test_an_image_with_too_few_captions_repeats_each_of_them_equally_often() -> None:
     settings = {**SETTINGS, "repeat_captions": True, "sentences_per_image": 5}
-    drawn = next(iter(sampler_of(corpus({"fr": [2] * 4}), all_images(4), settings, 0).epoch(0)))
+    drawn = next(iter(epoch_of(sampler_of(corpus({"fr": [2] * 4}), all_images(4), settings, 0), 0)))
     assert sorted(np.bincount(drawn.rows["fr"]).reshape(4, 2).ravel()) == [2] * 4 + [3] * 4
 
 
@@ -145,7 +150,7 @@ def test_an_epoch_of_sentences_shows_every_image_as_often_as_it_has_sentences() 
         {**SETTINGS, "epoch_unit": "sentences", "batch_images": 2},
         0,
     )
-    batches = list(sampler.epoch(0))
+    batches = epoch_of(sampler, 0)
     assert len(batches) == 6
     assert np.bincount(np.concatenate([drawn.images for drawn in batches])).tolist() == [3, 3, 3, 3]
     assert all(drawn.images[0] != drawn.images[1] for drawn in batches)
@@ -157,7 +162,7 @@ def test_sampled_by_sentence_draws_each_sentence_once_per_epoch(seed: int) -> No
     """English has the most: 21 sentences, five batches of four images, each with its drawn sentence."""
     made = corpus({"fr": [1] * 6, "en": [5, 4, 1, 5, 2, 4]})
     led = []
-    for drawn in sampler_of(made, all_images(6), BY_SENTENCE, seed).epoch(1):
+    for drawn in epoch_of(sampler_of(made, all_images(6), BY_SENTENCE, seed), 1):
         pairs = drawn.rows["en"].reshape(-1, 2)  # each image's drawn sentence comes first
         assert made.languages["en"].image[pairs[:, 0]].tolist() == drawn.images.tolist()
         alone = np.isin(drawn.images, 2)  # an only sentence is repeated
@@ -170,7 +175,7 @@ def test_sampled_by_sentence_draws_each_sentence_once_per_epoch(seed: int) -> No
 
 def test_sampled_by_sentence_may_show_an_image_twice() -> None:
     sampler = sampler_of(corpus({"en": [5] * 5}), all_images(5), BY_SENTENCE, 0)
-    twice = [drawn for drawn in sampler.epoch(0) if len(set(drawn.images)) < 4]
+    twice = [drawn for drawn in epoch_of(sampler, 0) if len(set(drawn.images)) < 4]
     assert twice
     # An image that occurs twice is its own negative.
     assert twice[0].slots["en"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
@@ -179,7 +184,7 @@ def test_sampled_by_sentence_may_show_an_image_twice() -> None:
 def test_sampled_by_sentence_keeps_the_shares_of_groups() -> None:
     made = corpus({"en": [5] * 8, "ja": [0] * 6 + [3] * 2})
     groups = [np.arange(6), np.arange(6, 8)]
-    for drawn in sampler_of(made, groups, BY_SENTENCE, 0).epoch(0):
+    for drawn in epoch_of(sampler_of(made, groups, BY_SENTENCE, 0), 0):
         assert (drawn.images >= 6).tolist() == [False, False, True, True]
         assert drawn.slots["ja"].tolist() == [2, 2, 3, 3]
 
@@ -190,18 +195,18 @@ def same(first: Batch, second: Batch) -> bool:
     )
 
 
-def test_batches_depend_only_on_seed_epoch_and_step() -> None:
+def test_batches_depend_only_on_seed_and_step() -> None:
+    """Whichever batches were drawn before."""
     made = corpus({"en": [3] * 20})
-    whole = list(sampler_of(made, all_images(20), SETTINGS, 7).epoch(2))
-    rest = list(sampler_of(made, all_images(20), SETTINGS, 7).epoch(2, first_step=3))
-    assert len(rest) == len(whole) - 3
-    assert all(same(first, second) for first, second in zip(whole[3:], rest, strict=True))
-    assert not same(whole[0], next(iter(sampler_of(made, all_images(20), SETTINGS, 8).epoch(2))))
+    in_order, one_by_one = (sampler_of(made, all_images(20), SETTINGS, 7) for _ in range(2))
+    batches = [in_order.batch(step) for step in range(15)]
+    assert all(same(batches[step], one_by_one.batch(step)) for step in (11, 3, 14, 4, 9, 0))
+    assert not same(batches[10], sampler_of(made, all_images(20), SETTINGS, 8).batch(10))
 
 
 def choices(seed: int, epoch: int) -> list[list[int]]:
     """For each batch, which of their five sentences its images have, in the order of the batch."""
-    batches = sampler_of(corpus({"en": [5] * 20}), all_images(20), SETTINGS, seed).epoch(epoch)
+    batches = epoch_of(sampler_of(corpus({"en": [5] * 20}), all_images(20), SETTINGS, seed), epoch)
     return [(drawn.rows["en"] % 5).tolist() for drawn in batches]
 
 
@@ -221,7 +226,7 @@ def test_groups_are_drawn_equally_and_no_image_twice() -> None:
     drawn = [
         batch.images.tolist()
         for epoch in range(50)
-        for batch in sampler_of(made, groups, {**SETTINGS, "batch_images": 6}, 0).epoch(epoch)
+        for batch in epoch_of(sampler_of(made, groups, {**SETTINGS, "batch_images": 6}, 0), epoch)
     ]
     assert all(len(set(images)) == len(images) for images in drawn)
     by_group = np.array([[np.isin(images, group).sum() for group in groups] for images in drawn])
@@ -233,7 +238,7 @@ def test_each_group_is_in_an_order_of_its_own() -> None:
     """Groups of the same size: an order that they shared would always pair the same images."""
     groups = [np.arange(6), np.arange(6, 12)]
     sampler = sampler_of(corpus({"en": [2] * 12}), groups, {**SETTINGS, "batch_images": 12}, 0)
-    drawn = [batch.images.reshape(2, 6) % 6 for epoch in range(5) for batch in sampler.epoch(epoch)]
+    drawn = [batch.images.reshape(2, 6) % 6 for epoch in range(5) for batch in epoch_of(sampler, epoch)]
     assert len(drawn) == 5
     assert all((first != second).any() for first, second in drawn)
 
@@ -263,7 +268,7 @@ def test_languages_that_could_not_be_trained_are_refused() -> None:
     )
     with pytest.raises(InputError, match="two of a batch's 2 images"):
         for epoch in range(20):
-            list(disjoint.epoch(epoch))
+            epoch_of(disjoint, epoch)
 
 
 def test_a_batch_smaller_than_the_groups_is_refused() -> None:

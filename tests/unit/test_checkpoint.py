@@ -10,18 +10,18 @@ from small import record, saved_settings, word_model
 from pipeline.common.errors import InputError
 from pipeline.models.model import load_model, save_model
 from pipeline.models.settings import Model, ModelSettings, SavedSettings
-from pipeline.training.checkpoint import keep_finished, restore_finished
 from pipeline.training.data import Inputs
-from pipeline.training.loop import seed_dropout
+from pipeline.training.loop import Job
 
 
 def test_a_finished_run_is_restored_only_for_the_same_settings(tmp_path: Path) -> None:
     model, checkpoint = tmp_path / "model.pt", tmp_path / "checkpoints" / "run.pt"
     model.write_text("weights")
-    keep_finished(checkpoint, "same", [model])
+    job = Job(checkpoint, [model], "same")
+    job.keep_outputs()
     model.unlink()
-    assert not restore_finished(checkpoint, "other", [model])
-    assert restore_finished(checkpoint, "same", [model])
+    assert not Job(checkpoint, [model], "other").restore_outputs()
+    assert job.restore_outputs()
     assert model.read_text() == "weights"
 
 
@@ -55,11 +55,12 @@ def test_a_run_with_another_file_is_another_run(tmp_path: Path, changed: str) ->
 def test_a_finished_model_that_was_damaged_is_trained_again(tmp_path: Path) -> None:
     model, checkpoint = tmp_path / "model.pt", tmp_path / "checkpoints" / "run.pt"
     model.write_text("weights")
-    keep_finished(checkpoint, "same", [model])
+    job = Job(checkpoint, [model], "same")
+    job.keep_outputs()
     with open(model, "r+") as file:  # the kept link is the same file
         file.truncate(3)
     model.unlink()
-    assert not restore_finished(checkpoint, "same", [model])
+    assert not job.restore_outputs()
     assert not checkpoint.exists()
 
 
@@ -71,10 +72,6 @@ def test_a_file_that_is_not_a_model_is_one_message(tmp_path: Path, content: str)
     path.write_text(content)
     with pytest.raises(InputError, match="not a model of this project"):
         load_model(path)
-
-
-def test_a_date_may_be_a_seed() -> None:
-    seed_dropout(20261121, 20, 64)
 
 
 def test_equal_models_are_equal_bytes_even_if_equal_texts_are_different_objects(tmp_path: Path) -> None:

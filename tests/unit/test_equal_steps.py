@@ -6,17 +6,14 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from run_stages import block_of, train
+from run_stages import train
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.models.model import load_model
 from pipeline.plan import training as plan
 from pipeline.plan.plan import Plan
-from pipeline.training import loop
-from pipeline.training.data import Inputs, read_steps
-from pipeline.training.settings import CountedSettings
-from pipeline.training.steps import count_steps
+from pipeline.training.data import Inputs
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,48 +22,24 @@ def load(**values: Any) -> configuration.Configuration:
     return configuration.load({"scale": "demo", **values}, ROOT / "config")
 
 
-def german(inputs: Inputs, steps: Path | None = None) -> Inputs:
-    """The files of a model that has German only, with one caption per image."""
-    return replace(inputs, sentences=inputs.sentences[1:], words=inputs.words[1:], steps=steps)
-
-
 def test_a_training_takes_the_steps_of_another_experiment(
-    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
-    """48 images have 96 English and 48 German captions: in batches of 12, 8 steps per epoch instead of 4.
-
-    The learning rate halves after each epoch of the other experiment, as there.
-    """
-    experiment["training"] |= {"epoch_unit": "sentences", "epochs": 3, "learning_rate_decay": 0.5}
-    assert inputs.features
-    count_steps(
-        block_of(CountedSettings, experiment), inputs.features, inputs.sentences, inputs.words,
-        tmp_path / "steps.json",
-    )  # fmt: skip
-    rates: list[float] = []
-    step = loop.Run._step
-
-    def recording(run: loop.Run[Any], *arguments: Any) -> Any:
-        terms = step(run, *arguments)
-        rates.append(run.optimizer.learning_rate)
-        return terms
-
-    monkeypatch.setattr(loop.Run, "_step", recording)
+    """48 images have 96 English and 48 German captions: in batches of 12, 8 steps per epoch instead of 4."""
+    experiment["training"] |= {"epoch_unit": "sentences", "epochs": 3}
     alone = {**experiment, "languages": ["de"], "neighborhood": None, "classifier": None}
-    recorded = {}
+    german = replace(inputs, sentences=inputs.sentences[1:], words=inputs.words[1:])
+    steps = {}
     for name, files, settings in (
         ("joint", inputs, experiment),
-        ("alone", german(inputs), alone),
-        ("equal", german(inputs, tmp_path / "steps.json"), alone),
+        ("alone", german, alone),
+        ("equal", replace(german, steps_of=tmp_path / "joint.pt"), alone),
     ):
-        rates.clear()
         paths = [tmp_path / f"{name}.{ending}" for ending in ("checkpoint", "csv", "pt")]
         train(files, settings, "code", *paths)
-        assert load_model(paths[2])[1].training_steps == len(rates)
+        steps[name] = load_model(paths[2])[1].training_steps
         assert len(pd.read_csv(paths[1])) == 3
-        recorded[name] = list(rates)
-    assert recorded["joint"] == recorded["equal"] == [0.01] * 8 + [0.005] * 8 + [0.0025] * 8
-    assert len(recorded["alone"]) == 3 * 4
+    assert steps == {"joint": 3 * 8, "alone": 3 * 4, "equal": 3 * 8}
 
 
 def test_epochs_and_learning_rates_are_those_of_the_other_experiment() -> None:
@@ -82,13 +55,11 @@ def test_epochs_and_learning_rates_are_those_of_the_other_experiment() -> None:
     assert (french.epochs, french.learning_rate, french.learning_rate_decay) == (7, 1.0e-2, 0.9)
 
 
-def test_the_plan_counts_the_steps_from_captions_and_waits_for_no_training() -> None:
+def test_the_plan_gives_the_other_experiments_model_of_the_same_seed() -> None:
     of = Plan(load(), ROOT / "config", {})
-    (path,) = plan.steps(of, "multi30k", "embn-equal-steps-fr")
-    assert path == "work/demo/multi30k/experiments/parallel-embn/steps.json"
-    assert plan.steps(of, "multi30k", "embn-fr") == []
-    counted = configuration.counted_settings(of.settings, "multi30k", "parallel-embn").as_json()
-    assert '"batch_images":48' in counted and "epochs" not in counted and "branches" not in counted
+    path = "work/demo/multi30k/experiments/parallel-embn/seed2/model.pt"
+    assert plan.steps_of(of, "multi30k", "embn-equal-steps-fr", 2) == [path]
+    assert plan.steps_of(of, "multi30k", "embn-fr", 2) == []
 
 
 @pytest.mark.parametrize(
@@ -117,9 +88,3 @@ def test_steps_are_not_taken_from_an_experiment_that_takes_them_itself() -> None
     first = {"branches": "shared", "captions": "human", "steps_of": "parallel-embn"}
     with pytest.raises(InputError, match=r"second\.steps_of: found 'first', expected an experiment"):
         load(experiments={"first": first, "second": {**first, "steps_of": "first"}})
-
-
-def test_a_damaged_number_of_steps_is_named(tmp_path: Path) -> None:
-    (tmp_path / "steps.json").write_text("[]")
-    with pytest.raises(InputError, match=r"steps\.json: not a number of steps"):
-        read_steps(tmp_path / "steps.json")

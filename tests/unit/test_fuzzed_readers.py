@@ -22,7 +22,7 @@ from pipeline.datasets.split import read_split
 from pipeline.datasets.unpack import unpack
 from pipeline.images.crops import UnreadableImage, read_image
 from pipeline.images.store import read_features
-from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
+from pipeline.training.loop import Job
 from pipeline.words.settings import WordSettings
 from pipeline.words.vectors import read_vectors
 
@@ -49,8 +49,8 @@ READERS: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] = 
     "a.zip": (write_archive, lambda path: unpack([path], path.parent / "out")),
     "a.jpg": (lambda path: Image.new("RGB", (40, 30), "red").save(path, "JPEG"), read_image),
     "a.pt": (
-        lambda path: save_checkpoint(path, "f", {"weights": torch.arange(20.0)}),
-        lambda path: load_checkpoint(path, "f"),
+        lambda path: Job(path, [], "f").save({"weights": torch.arange(20.0)}),
+        lambda path: Job(path, [], "f").load(),
     ),
     "a.vec.gz": (
         lambda path: path.write_bytes(gzip.compress(b"2 3\nw0 0.5 1 2\nw1 0.5 1 2\n")),

@@ -1,4 +1,4 @@
-"""Signals end a block at once or are collected; handlers are restored; ignored signals stay ignored."""
+"""Signals end a block at once; handlers are restored; ignored signals stay ignored."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.common.signals import SIGNALS, Interrupted, collect_signals, raise_on_signal
+from pipeline.common.signals import SIGNALS, Interrupted, raise_on_signal
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,30 +25,11 @@ def test_a_signal_ends_the_block_at_once_and_is_named(number: int) -> None:
     assert [signal.getsignal(each) for each in SIGNALS] == before
 
 
-def test_a_collected_signal_ends_nothing() -> None:
-    with collect_signals() as came:
-        assert not came
-        os.kill(os.getpid(), signal.SIGTERM)
-        os.kill(os.getpid(), signal.SIGINT)
-    assert came == [signal.SIGTERM, signal.SIGINT]
-
-
-def test_within_a_collecting_block_another_may_be_ended_at_once() -> None:
-    with collect_signals() as came:
-        with pytest.raises(Interrupted), raise_on_signal():
-            os.kill(os.getpid(), signal.SIGTERM)
-        os.kill(os.getpid(), signal.SIGTERM)
-    assert came == [signal.SIGTERM]
-
-
 def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with raise_on_signal():
             os.kill(os.getpid(), signal.SIGHUP)
-        with collect_signals() as came:
-            os.kill(os.getpid(), signal.SIGHUP)
-        assert came == []
     finally:
         signal.signal(signal.SIGHUP, before)
 

@@ -1,8 +1,7 @@
 """Training of *Lessons*: losses against a plain reading, one word table, patience, killed runs."""
 
 import shutil
-import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,11 @@ import pandas as pd
 import pytest
 import torch
 from reference.losses import ranking_loss
-from run_stages import block_of, train_lessons
+from run_stages import block_of, killed_after, train_lessons
 from small import universal
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
-from pipeline.common.signals import Interrupted
 from pipeline.datasets.table import caption_table, read_sentences, write_sentences
 from pipeline.evaluation.evaluate import evaluate, mean_recalls
 from pipeline.evaluation.settings import EvaluateSettings
@@ -24,7 +22,7 @@ from pipeline.images.settings import FeatureSettings
 from pipeline.images.store import write_features
 from pipeline.models.model import RetrievalModel, load_model
 from pipeline.models.settings import Model
-from pipeline.training import best_epoch, lessons, loop, validation_as_public_code
+from pipeline.training import validation_as_public_code
 from pipeline.training.data import Inputs
 from pipeline.training.lessons import (
     captions_and_sampler,
@@ -33,7 +31,6 @@ from pipeline.training.lessons import (
     with_reversed_lengths,
 )
 from pipeline.training.settings import LessonsSettings, TaskResources, TaskTraining
-from pipeline.training.tasks import TaskSampler
 from pipeline.training.validation_as_public_code import mean_recall_by_fives
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
 from pipeline.words.selection import write_selection
@@ -167,15 +164,15 @@ def test_captions_of_all_languages_are_concatenated_with_their_pairs() -> None:
         )
 
     corpus = Corpus(["a", "b"], torch.zeros(2, 7), {"en": part([0, 0, 1], 1), "de": part([0, 1], 2)})
-    captions, sampler = captions_and_sampler(corpus, None, lessons_settings(SETTINGS))
+    captions, sampler, validate_every = captions_and_sampler(corpus, None, lessons_settings(SETTINGS))
     assert captions.lengths.tolist() == [1, 1, 1, 2, 2]
     assert captions.image.tolist() == [0, 0, 1, 0, 1]
     assert captions.ids.tolist() == [[1, 0], [1, 0], [1, 0], [2, 2], [2, 2]]
     assert [dataset.tolist() for dataset in sampler.datasets] == [[0, 1, 2], [3, 4], [[0, 3], [1, 3], [2, 4]]]
-    assert sampler.steps == 10
+    assert validate_every == 10
     # As published code: pairs of other captions, which no step shows with images.
     paired = Corpus(["b", "c"], torch.zeros(2, 0), {"en": part([0, 1], 3), "de": part([0, 1], 4)})
-    captions, sampler = captions_and_sampler(corpus, paired, lessons_settings(SETTINGS))
+    captions, sampler, _ = captions_and_sampler(corpus, paired, lessons_settings(SETTINGS))
     assert captions.lengths.tolist() == [1, 1, 1, 2, 2, 3, 3, 4, 4]
     assert [dataset.tolist() for dataset in sampler.datasets] == [[0, 1, 2], [3, 4], [[5, 7], [6, 8]]]
 
@@ -185,8 +182,8 @@ def test_a_model_of_one_language_is_validated_after_each_pass() -> None:
         torch.ones(20, 1, dtype=torch.long), torch.ones(20, dtype=torch.long), np.arange(20)
     )
     corpus = Corpus([str(image) for image in range(20)], torch.zeros(20, 7), {"en": part})
-    _, sampler = captions_and_sampler(corpus, None, lessons_settings({**SETTINGS, "c2c": False}))
-    assert sampler.steps == 3
+    _, _, validate_every = captions_and_sampler(corpus, None, lessons_settings({**SETTINGS, "c2c": False}))
+    assert validate_every == 3
 
 
 def perfect(monkeypatch: pytest.MonkeyPatch, each: int, images: int) -> Corpus:
@@ -374,104 +371,37 @@ def test_other_pairs_change_the_training(selection_folder: Path, tmp_path: Path)
 
 
 def test_the_learning_rate_of_one_language_is_divided_after_so_many_passes(
-    selection_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    selection_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """120 English captions are 15 batches of 8: of five passes, two have 0.02, two 0.002 and one 0.0002."""
     rates: list[float] = []
-    step = loop.Run._step
+    step = torch.optim.Adam.step
 
-    def record(self: loop.Run[Any], *arguments: Any) -> dict[str, torch.Tensor]:
-        found = step(self, *arguments)
-        rates.append(self.optimizer.learning_rate)
-        return found
+    def record(optimizer: torch.optim.Adam, *arguments: Any) -> Any:
+        rates.append(optimizer.param_groups[0]["lr"])
+        return step(optimizer, *arguments)
 
-    monkeypatch.setattr(loop.Run, "_step", record)
+    monkeypatch.setattr(torch.optim.Adam, "step", record)
     settings = with_tasks(max_steps=75, patience=9, divide_learning_rate_every=2)
     train_selection(
         selection_folder, tmp_path, settings | {"languages": ["en"], "stop_on": ["en"], "c2c": False}
     )
     assert rates == pytest.approx([0.02] * 30 + [0.002] * 30 + [0.0002] * 15)
-    assert "never divided" not in caplog.text
-    later = with_tasks(max_steps=75, patience=9, divide_learning_rate_every=5)
-    train_selection(
-        selection_folder, tmp_path / "later", later | {"languages": ["en"], "stop_on": ["en"], "c2c": False}
-    )
-    assert "ended after 5 passes: the learning rate was never divided" in caplog.text
-
-
-class Death(Exception):
-    """Stands for a signal that cannot be caught."""
 
 
 @pytest.mark.parametrize("steps", [1, 17, 30])
 @pytest.mark.parametrize("languages", [["en"], ["en", "de"]])
 def test_a_killed_training_resumes_to_the_same_bits(
-    selection_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, languages: list[str], steps: int
+    selection_folder: Path, tmp_path: Path, languages: list[str], steps: int
 ) -> None:
     settings = with_tasks(max_steps=50, divide_learning_rate_every=1 if len(languages) == 1 else None)
     settings |= {"languages": languages, "stop_on": languages, "c2c": len(languages) > 1}
     whole = train_selection(selection_folder, tmp_path / "whole", settings)
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    drawn = TaskSampler.epoch
-    left = steps
-
-    def die(self: TaskSampler, epoch: int, first_step: int = 0) -> Iterator[Any]:
-        nonlocal left
-        for batch in drawn(self, epoch, first_step):
-            if not left:
-                raise Death
-            left -= 1
-            yield batch
-
-    with monkeypatch.context() as patched:
-        patched.setattr(TaskSampler, "epoch", die)
-        with pytest.raises(Death):
-            train_selection(selection_folder, tmp_path / "killed", settings)
+    with killed_after(steps):
+        train_selection(selection_folder, tmp_path / "killed", settings)
     again = train_selection(selection_folder, tmp_path / "killed", settings)
     assert sha256(again) == sha256(whole)
     assert (tmp_path / "killed/curves.csv").read_bytes() == (tmp_path / "whole/curves.csv").read_bytes()
-
-
-def test_a_validation_that_a_signal_ends_divides_the_learning_rate_once(
-    selection_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    alone = {"languages": ["en"], "stop_on": ["en"], "c2c": False}
-    settings = with_tasks(max_steps=50, divide_learning_rate_every=1) | alone
-    whole = train_selection(selection_folder, tmp_path / "whole", settings)
-
-    def end(*_: Any) -> None:
-        raise Interrupted(signal.SIGTERM, "")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(lessons, "_validate", end)
-        with pytest.raises(Interrupted, match="epoch 1, step 15"):
-            train_selection(selection_folder, tmp_path / "ended", settings)
-    assert sha256(train_selection(selection_folder, tmp_path / "ended", settings)) == sha256(whole)
-
-
-def test_a_rate_that_is_divided_after_passes_needs_one_language(
-    selection_folder: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(InputError, match="found 2 with en, de; set it to null"):
-        train_selection(selection_folder, tmp_path, with_tasks(divide_learning_rate_every=2))
-
-
-def test_a_training_that_had_stopped_does_not_continue(
-    selection_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Killed after its last checkpoint, before its model was written."""
-    settings = with_tasks(hinge="sum", max_steps=2000)
-    whole = train_selection(selection_folder, tmp_path / "whole", settings)
-
-    def die(*_: Any) -> None:
-        raise Death
-
-    with monkeypatch.context() as patched:
-        patched.setattr(best_epoch, "save_model", die)
-        with pytest.raises(Death):
-            train_selection(selection_folder, tmp_path / "killed", settings)
-    again = train_selection(selection_folder, tmp_path / "killed", settings)
-    assert sha256(again) == sha256(whole)
 
 
 def test_another_word_table_is_refused(selection_folder: Path, tmp_path: Path) -> None:

@@ -24,8 +24,6 @@ from pipeline.models.model import RetrievalModel, load_model, new_model, save_mo
 from pipeline.models.settings import Liwe, Model, ModelSettings
 from pipeline.models.sizes import count
 from pipeline.training.batches import Batch, Sampler
-from pipeline.training.liwe import PacedSampler, rate_at
-from pipeline.training.loop import Moment
 from pipeline.training.objective import training_step
 from pipeline.training.settings import Batches
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
@@ -168,12 +166,12 @@ def sampler(of: Corpus, batch: int = 3) -> Sampler:
 
 
 def liwe_terms(made: RetrievalModel, of: Corpus, batch: Batch, step: int) -> dict[str, Tensor]:
-    return LiweLoss(LIWE, settings()).terms(training_step(made, of, batch, "float32", Moment(step, 0.0)))
+    return LiweLoss(LIWE, settings()).terms(training_step(made, of, batch, "float32", step, 0.0))
 
 
 def test_terms_are_means_over_languages_and_over_pairs_of_languages() -> None:
     of, made = corpus(), model().eval()
-    drawn = next(iter(sampler(of).epoch(0)))
+    drawn = sampler(of).batch(0)
     terms = liwe_terms(made, of, drawn, 3)
     images = made.embed_images(of.features[torch.from_numpy(drawn.images)])
     embedded = {
@@ -192,7 +190,7 @@ def test_terms_are_means_over_languages_and_over_pairs_of_languages() -> None:
 
 def test_gradients_are_those_of_finite_differences() -> None:
     of, made = corpus(), model().eval()
-    drawn = next(iter(sampler(of).epoch(0)))
+    drawn = sampler(of).batch(0)
 
     def loss() -> Tensor:
         return torch.stack(list(liwe_terms(made, of, drawn, 3).values())).sum()
@@ -208,22 +206,6 @@ def test_gradients_are_those_of_finite_differences() -> None:
             ends.append(float(loss()))
             flat[place] -= sign * small
         assert slope == pytest.approx((ends[0] - ends[1]) / (2 * small), rel=1e-4, abs=1e-8), name
-
-
-def test_segments_hold_the_batches_of_the_epochs_in_their_order() -> None:
-    of = corpus()
-    plain = sampler(of, batch=2)  # 2 steps per epoch
-    paced = PacedSampler(plain, steps=3)
-    assert paced.num_segments(4) == 3  # 8 steps, rounded up to 9
-    expected = [batch.images.tolist() for epoch in range(5) for batch in plain.epoch(epoch)]
-    found = [batch.images.tolist() for epoch in range(3) for batch in paced.epoch(epoch)]
-    assert found == expected[:9]
-    assert [batch.images.tolist() for batch in paced.epoch(1, 2)] == expected[5:6]
-
-
-def test_the_rate_drops_once() -> None:
-    for step, rate in ((0, 6e-4), (9999, 6e-4), (10000, 6e-5), (30000, 6e-5)):
-        assert rate_at(step, 6e-4, 10000, 0.1) == pytest.approx(rate)
 
 
 def test_a_saved_model_gives_the_same_embeddings(tmp_path: Path) -> None:

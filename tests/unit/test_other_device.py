@@ -23,10 +23,8 @@ from pipeline.models.branches import RecurrentBranch
 from pipeline.models.embedding import Sizes
 from pipeline.models.model import RetrievalModel
 from pipeline.models.settings import ChosenLosses, Liwe, ModelSettings, Triplets
-from pipeline.training.adam import Adam
 from pipeline.training.batches import Sampler
 from pipeline.training.lessons import step_loss
-from pipeline.training.loop import Moment
 from pipeline.training.objective import training_terms
 from pipeline.training.precision import set_precision
 from pipeline.training.pretrain import pretraining_terms
@@ -174,8 +172,8 @@ def smalr_launches(images: int) -> int:
     """Launches of SMALR in ten languages."""
     settings, there = smalr_benchmark.settings_of(images), smalr_benchmark.captions(images).to(META)
     fitted = smalr_benchmark.smalr(settings).to(META)
-    drawn = next(Sampler(there, [np.arange(images)], settings.training, 0).epoch(0))
-    counts = count_step(lambda: training_terms(fitted, there, drawn, settings, Moment(0, 0.5)), fitted)
+    drawn = Sampler(there, [np.arange(images)], settings.training, 0).batch(0)
+    counts = count_step(lambda: training_terms(fitted, there, drawn, settings, 0, 0.5), fitted)
     return sum(part.total for part in counts)
 
 
@@ -214,7 +212,7 @@ def test_a_gpu_is_never_waited_for_within_a_step(
     made = corpus()
     made.features = made.features.float()
     made, fitted = made.to(gpu), model("shared", experiment["model"]).float().to(gpu)
-    optimizer = Adam(fitted.parameters(), 1e-4)
+    optimizer = torch.optim.Adam(fitted.parameters(), lr=1e-4, fused=True)
     states: list[torch.dtype] = []
     branch = fitted.branches["shared"]
     assert isinstance(branch, RecurrentBranch)
@@ -240,7 +238,7 @@ def test_a_gpu_is_never_waited_for_within_a_step_of_the_other_papers(
     if not torch.cuda.is_available():
         pytest.skip("no GPU here")
     fitted, terms = step(experiment, torch.device("cuda"))
-    optimizer = Adam(fitted.parameters(), 1e-4)
+    optimizer = torch.optim.Adam(fitted.parameters(), lr=1e-4, fused=True)
     try:
         for checked in ("default", "error"):
             torch.cuda.set_sync_debug_mode(checked)

@@ -184,9 +184,9 @@ def test_training_begins_with_pretrained_weights_and_the_steps_of_another_experi
         f"{folder}/mule-full/seed3/pretrained.pt"
     ]
     assert training.initial_weights(demo, "multi30k", "parallel-embn", 3) == []
-    equal = training.steps(demo, "multi30k", "embn-equal-steps-fr")
-    assert equal == [f"{folder}/parallel-embn/steps.json"]
-    assert training.steps(demo, "multi30k", "mule-full") == []
+    equal = training.steps_of(demo, "multi30k", "embn-equal-steps-fr", 3)
+    assert equal == [f"{folder}/parallel-embn/seed3/model.pt"]
+    assert training.steps_of(demo, "multi30k", "mule-full", 3) == []
     assert training.event_option(demo, "multi30k", "mule-full", 3) == ""
     watched = training.event_option(plan_of(tensorboard=True), "multi30k", "mule-full", 3)
     assert watched == "--events=work/demo/tensorboard/multi30k/mule-full/seed3"

@@ -19,7 +19,6 @@ from pipeline.models.losses.loss import Slotted
 from pipeline.models.losses.ranking import ranking_loss, ranking_terms
 from pipeline.models.settings import Hinge, Ranking
 from pipeline.models.similarity import similarities
-from pipeline.training.adam import Adam
 
 # Captions in rows, images in columns; caption 0 describes image 0, and so on.
 SIMILARITY = torch.tensor([[0.9, 0.8, 0.75], [0.2, 0.5, 0.45], [0.6, 0.3, 0.7]], dtype=torch.double)
@@ -219,13 +218,3 @@ def test_order_similarities_are_the_same_in_chunks(monkeypatch: pytest.MonkeyPat
     whole = compared.similarity(captions, images, "order")
     monkeypatch.setattr(compared, "NUMBERS", 2 * images.numel())
     assert torch.equal(compared.similarity(captions, images, "order"), whole)
-
-
-@pytest.mark.parametrize(("longest", "expected"), [(2.0, 2.0), (100.0, 50.0)])
-def test_a_gradient_is_clipped_to_a_norm(longest: float, expected: float) -> None:
-    layer = torch.nn.Linear(2, 1)
-    optimizer = Adam(layer.parameters(), 1e-3, longest)
-    layer.weight.grad, layer.bias.grad = torch.tensor([[30.0, 0.0]]), torch.tensor([40.0])
-    optimizer.step()
-    clipped = torch.cat([layer.weight.grad.flatten(), layer.bias.grad])
-    torch.testing.assert_close(clipped, torch.tensor([0.6, 0.0, 0.8]) * expected)

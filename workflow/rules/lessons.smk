@@ -107,7 +107,7 @@ rule train_lessons:
     message:
         "Training {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "exec python -m pipeline train-lessons --code {params.code} --settings {params.settings:q} --features {input.features:q} "
+        "python -m pipeline train-lessons --code {params.code} --settings {params.settings:q} --features {input.features:q} "
         "--sentences {params.sentences:q} --pairs {params.pairs:q} --words {params.words:q} "
         "--checkpoint {params.checkpoint:q} --curves {output.curves:q} --gpus {resources.gpu} "
         "--output {output.model:q} > {log:q} 2>&1"

@@ -1,5 +1,4 @@
-# Checkpoints are outside the declared outputs, which Snakemake deletes when a job fails. `exec`: a batch system's
-# SIGTERM would end a shell, and with it the job, at once, while Python is still saving its checkpoint.
+# Checkpoints are outside the declared outputs, which Snakemake deletes when a job fails.
 rule pretrain:
     input:
         sentences=for_job(training.sentences),
@@ -20,7 +19,7 @@ rule pretrain:
     message:
         "Pretraining the universal embedding: {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "exec python -m pipeline pretrain --code {params.code} --settings {params.settings:q} --sentences {input.sentences:q} "
+        "python -m pipeline pretrain --code {params.code} --settings {params.settings:q} --sentences {input.sentences:q} "
         "--translations {input.translations:q} --words {input.words:q} --checkpoint {params.checkpoint:q} "
         "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
@@ -45,32 +44,9 @@ rule assign:
     message:
         "Assigning words to the latent vocabulary: {wildcards.dataset} {wildcards.digest} seed {wildcards.seed}"
     shell:
-        "exec python -m pipeline assign --code {params.code} --settings {params.settings:q} --sentences {input.sentences:q} "
+        "python -m pipeline assign --code {params.code} --settings {params.settings:q} --sentences {input.sentences:q} "
         "--translations {input.translations:q} --words {input.words:q} --checkpoint {params.checkpoint:q} "
         "--gpus {resources.gpu} --output {output.entries:q} --table {output.table:q} > {log:q} 2>&1"
-
-
-# The number follows from captions, so that nothing waits for the training of the other experiment.
-rule count_steps:
-    input:
-        features=for_job(training.features),
-        sentences=for_job(training.sentences),
-        translations=for_job(training.translations),
-        words=for_job(words.vocabularies),
-    output:
-        DATA.steps("{experiment}"),
-    log:
-        "work/logs/{scale}/{dataset}/{experiment}-count-steps.log",
-    resources:
-        **needs(mem_mb=8000, runtime=growing(30)),
-    params:
-        settings=for_job(configuration.counted_settings),
-    message:
-        "Counting the steps of an epoch: {wildcards.dataset} {wildcards.experiment}"
-    shell:
-        "python -m pipeline count-steps --settings {params.settings:q} --features {input.features:q} "
-        "--sentences {input.sentences:q} --translations {input.translations:q} --words {input.words:q} "
-        "--output {output:q} > {log:q} 2>&1"
 
 
 rule train:
@@ -80,7 +56,7 @@ rule train:
         translations=for_job(training.translations),
         words=for_job(words.vocabularies),
         pretrained=for_job(training.initial_weights),
-        steps=for_job(training.steps),
+        steps_of=for_job(training.steps_of),
     output:
         model=MODEL.model,
         curves=MODEL.curves,
@@ -98,9 +74,9 @@ rule train:
     message:
         "Training {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "exec python -m pipeline train --code {params.code} --settings {params.settings:q} --features {input.features:q} "
+        "python -m pipeline train --code {params.code} --settings {params.settings:q} --features {input.features:q} "
         "--sentences {input.sentences:q} --translations {input.translations:q} --words {input.words:q} "
-        "--pretrained {input.pretrained:q} --steps {input.steps:q} --checkpoint {params.checkpoint:q} --curves {output.curves:q} "
+        "--pretrained {input.pretrained:q} --steps-of {input.steps_of:q} --checkpoint {params.checkpoint:q} --curves {output.curves:q} "
         "--gpus {resources.gpu} {resources.events} --output {output.model:q} > {log:q} 2>&1"
 
 
