@@ -22,7 +22,8 @@ from pipeline.datasets.sources.flickr8kcn import flickr8kcn_captions
 from pipeline.datasets.sources.multi30k import FOLDER
 from pipeline.datasets.table import caption_table
 from pipeline.datasets.tokenize import with_tokens
-from pipeline.models.sizes import at_test_time, count, count_combiner
+from pipeline.models.sizes import at_test_time, count
+from pipeline.tables.smalr_parameters import count_combiner
 from pipeline.training.settings import TrainSettings
 
 CONFIG = Path(__file__).parents[1] / "config"

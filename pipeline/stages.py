@@ -217,21 +217,17 @@ _TABLE = (
         "count-smalr-parameters", "pipeline.tables.smalr_parameters:count_smalr_parameters",
         "count the parameters of models of ten languages (SMALR)", _TABLES,
     ),
-    Stage(
-        "measure-scaling", "pipeline.tables.scaling:measure_scaling",
-        "compute recall against model size (SMALR, Figures 1b and 3)", _TABLES,
-    ),
     Stage("publish", "pipeline.tables.publish:publish", "copy finished tables over earlier ones", _TABLES),
     Stage(
         "draw-retrieved", "pipeline.report.figures:draw_retrieved",
         "make a page of retrieved test examples (MULE, Figures 3 and 4)", _REPORT,
     ),
     Stage(
-        "draw-scaling", "pipeline.report.scatter:draw_scaling",
+        "draw-scaling", "pipeline.report.plots:draw_scaling",
         "plot recall against model size (SMALR, Figures 1b and 3)", _REPORT,
     ),
     Stage(
-        "draw-languages", "pipeline.report.languages_figure:draw_languages",
+        "draw-languages", "pipeline.report.plots:draw_languages",
         "plot one, two and four languages (Lessons, Figure 3)", _REPORT,
     ),
     Stage(

@@ -32,6 +32,7 @@ def write_evaluations(
     asked_with: Mapping[Key, Translations] | None = None,
     trained_with: Mapping[Key, Mapping[str, Any]] | None = None,
     sampled: Mapping[Key, tuple[int, int]] | None = None,
+    parameters: Mapping[Key, int] | None = None,
 ) -> list[Path]:
     """An evaluation and its ranks for each key.
 
@@ -39,6 +40,7 @@ def write_evaluations(
     `METRICS`.
     trained_on, asked_with: translations of the models' training captions, and of the test queries.
     trained_with: the models' settings. sampled: their training steps and groups of images, by default 1, 1.
+    parameters: of the models, by default a million; half of them are left at test time.
     """
     paths = []
     for number, ((dataset, experiment, queries, seed), recalls) in enumerate(test.items()):
@@ -52,6 +54,9 @@ def write_evaluations(
             "seed": seed,
             "settings": {**(trained_with or {}).get((dataset, experiment, queries, seed), {}), "seed": seed},
             "training_translations": (trained_on or {}).get((dataset, experiment, queries, seed), {}),
+            "languages": list(recalls),
+            "parameters": (parameters or {}).get((dataset, experiment, queries, seed), 10**6),
+            "parameters_at_test": (parameters or {}).get((dataset, experiment, queries, seed), 10**6) // 2,
             "training_steps": (sampled or {}).get((dataset, experiment, queries, seed), (1, 1))[0],
             "training_groups": [9] * (sampled or {}).get((dataset, experiment, queries, seed), (1, 1))[1],
             "query_translations": (asked_with or {}).get((dataset, experiment, queries, seed), {}),

@@ -97,7 +97,8 @@ def evaluate_consistency(
     counts = {f"{source}-{target}": test.origins(source, target) for source, target in tables}
     consistency = {"kind": settings.kind, **(settings.network.as_values() if settings.network else {})}
     origin = {**preparation_of(settings), "consistency": consistency}
-    write_evaluation(model_record, origin, settings.kind, results, counts, output, ranks, consistency=record)
+    made_from = retrieval_model, model_record, origin, settings.kind
+    write_evaluation(*made_from, results, counts, output, ranks, consistency=record)
 
 
 class QueriesWithTranslations:

@@ -27,6 +27,7 @@ from pipeline.evaluation.recall import chance_recalls, recalls
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.evaluation.similarity import similarity
 from pipeline.models.model import ModelRecord, RetrievalModel
+from pipeline.models.sizes import at_test_time, count_model
 from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
@@ -61,8 +62,9 @@ def evaluate(
         output: JSON to write. `test` has by language the recalls, those of a random ranking (`chance`), and
             how many `images` and `sentences` are ranked. `ranks` and `ranks_sha256` name the file of ranks in
             the same folder and its digest. `query_translations` counts translated queries by pair of
-            languages and origin. Settings, vocabularies and all that begins with `training_` are copied from
-            the model file.
+            languages and origin. `parameters` are trainable, and `parameters_at_test` are left if all words'
+            universal vectors are precomputed (SMALR, Section 5). Settings, languages, vocabularies and all
+            that begins with `training_` are copied from the model file.
         ranks: CSV to write, gzipped, one query per line: language, direction (`i2s` or `s2i`), image, rank
             from 1.
         translated_queries: tables of test captions translated into the model's only language, which replace
@@ -87,7 +89,7 @@ def evaluate(
         results[query] = recalls_and_counts(corpus, query, of_query)
     counts = _query_translations(queries, corpus)
     kind = "translated" if queries else "original"
-    write_evaluation(record, preparation_of(settings), kind, results, counts, output, ranks)
+    write_evaluation(network, record, preparation_of(settings), kind, results, counts, output, ranks)
 
 
 def preparation_of(settings: EvaluateSettings) -> dict[str, object]:
@@ -96,6 +98,7 @@ def preparation_of(settings: EvaluateSettings) -> dict[str, object]:
 
 
 def write_evaluation(
+    network: RetrievalModel,
     record: ModelRecord,
     preparation: Mapping[str, object],
     queries: str,
@@ -108,6 +111,7 @@ def write_evaluation(
     """Write the results of each language (`recalls_and_counts`) with the settings behind them."""
     all_ranks = pd.concat([table.assign(language=query) for query, (_, table) in results.items()])
     _write_ranks(all_ranks, ranks)
+    sizes = count_model(network, record.settings)
     result = {
         **record.settings.model_dump(include={"scale", "dataset", "experiment", "seed"}),
         "queries": queries,
@@ -119,6 +123,9 @@ def write_evaluation(
         "training_translations": record.training_translations,
         "training_steps": record.training_steps,
         "training_groups": record.training_groups,
+        "languages": record.settings.languages,
+        "parameters": sum(sizes.values()),
+        "parameters_at_test": sum(at_test_time(sizes).values()),
         "query_translations": query_translations,
         "ranks": ranks.name,
         "ranks_sha256": sha256(ranks),

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import torch
 
-from pipeline.models.consistency import Combiner
 from pipeline.models.embedding import Sizes
 from pipeline.models.losses.loss import add_layers
 from pipeline.models.model import RetrievalModel, count_parameters
@@ -47,11 +46,6 @@ def count(settings: ModelSettings, words: Mapping[str, int], shared: int = 0) ->
 def at_test_time(counts: Counts) -> Counts:
     """Parameters needed for a query if the universal vectors of all words are precomputed."""
     return {name: counts[name] for name in AT_TEST_TIME}
-
-
-def count_combiner(languages: int, hidden: int) -> int:
-    """Parameters of the network that combines the scores of languages (CLC-C)."""
-    return count_parameters(Combiner(languages, hidden, 1.0))
 
 
 def count_bert(word_pieces: int) -> int:

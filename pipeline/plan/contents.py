@@ -2,8 +2,6 @@
 
 from functools import cache
 
-from pipeline import settings as configuration
-from pipeline.plan import scaling
 from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
 from pipeline.plan.plan import Plan
 from pipeline.settings.translations import DatasetPair
@@ -18,31 +16,25 @@ def tables(plan: Plan) -> list[str]:
 
 def tables_with_comparison(plan: Plan) -> list[str]:
     """Tables of the report, including tables of counts. Each has a comparison."""
-    return [name for name in plan.settings.report if name not in configuration.POINTS]
+    return list(plan.settings.report)
 
 
 def scaling_figures(plan: Plan) -> list[str]:
     """Figures of recall against size in the report, by their numbers."""
-    names = [name for name in plan.settings.report if name in configuration.POINTS]
-    return [name.removeprefix("smalr/figure") for name in names]
+    prefix = "smalr/figure"
+    return [name.removeprefix(prefix) for name in plan.settings.report if name.startswith(prefix)]
 
 
 @cache
 def evaluations(plan: Plan) -> list[Evaluation]:
-    """Evaluations of all tables and figures in the report."""
-    every = {*evaluations_of(plan, tables(plan))}
-    for number in scaling_figures(plan):
-        every |= {*scaling.evaluations_of_points(plan, number)}
-    return sorted(every, key=lambda evaluation: evaluation.path)
+    """Evaluations of all tables in the report."""
+    return evaluations_of(plan, tables(plan))
 
 
 @cache
 def translations(plan: Plan) -> list[DatasetPair]:
-    """Data set and pair of languages of all translations that the report's tables and figures need."""
-    of_points = [
-        pair for number in scaling_figures(plan) for pair in scaling.translations_of_points(plan, number)
-    ]
-    return [*translations_of(plan, tables(plan)), *of_points]
+    """Data set and pair of languages of all translations that the report's tables need."""
+    return translations_of(plan, tables(plan))
 
 
 def datasets(plan: Plan) -> list[str]:

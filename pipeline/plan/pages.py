@@ -186,12 +186,9 @@ def comparison_to_publish(plan: Plan, place: str, table: str) -> str:
 
 
 def published_beside(plan: Plan, place: str, file: str) -> list[str]:
-    """Files that must be published before a file: all that the report shows, the points of a drawing."""
+    """Files that must be published before a file: all that the report shows."""
     path = plan.results.of_scale if place else plan.results.latest
-    if file == "report.html":
-        return [path(name) for name in _contents(plan)]
-    name, _, ending = file.rpartition(".")
-    return [path(f"{name}.csv")] if name in configuration.POINTS and ending == "svg" else []
+    return [path(name) for name in _contents(plan)] if file == "report.html" else []
 
 
 def _contents(plan: Plan) -> list[str]:
@@ -199,7 +196,6 @@ def _contents(plan: Plan) -> list[str]:
     return [
         *(f"{table}.csv" for table in contents.tables_with_comparison(plan)),
         *(f"comparison/{table}.csv" for table in contents.tables_with_comparison(plan)),
-        *(f"smalr/figure{number}.csv" for number in contents.scaling_figures(plan)),
         *_verdicts(plan),
         *_figures(plan),
     ]

@@ -11,10 +11,11 @@ from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
 from pipeline.plan.plan import Plan, arguments
 from pipeline.plan.requests import require_providers
 from pipeline.plan.sources import public_files_of
-from pipeline.training.settings import ParameterSettings
+from pipeline.training.settings import ParameterSettings, SmalrParameterSettings
 
 # Languages that *Lessons* compares the vocabularies of, by part of Multi30K.
 OVERLAP = {"translation": ["en", "de", "fr", "cs"], "comparable": ["en", "de"]}
+CAPTIONS = "augmented"  # the captions that SMALR's models are trained on
 TASKS = {"translation": "task1", "comparable": "task2"}
 
 
@@ -142,3 +143,33 @@ def overlapping_text(plan: Plan, part: str) -> list[str]:
 def overlap_arguments(plan: Plan, part: str) -> list[str]:
     """Text whose vocabularies *Lessons* compares as `LANGUAGE=PATH`."""
     return [f"{language}={path}" for language, path in _overlapping_text(plan, part)]
+
+
+def _counted_dataset(plan: Plan) -> str:
+    """The data set whose vocabularies SMALR's parameters are counted with."""
+    dataset = plan.stand_ins.get("multi30k", plan.stand_ins.get("mscoco"))
+    if dataset is None:
+        raise InputError(
+            "results/smalr/parameters.csv: no data set of the configuration stands for multi30k or mscoco."
+        )
+    return dataset
+
+
+def counted_words(plan: Plan) -> list[str]:
+    """Vocabularies of the ten languages with which SMALR's parameters are counted."""
+    dataset = _counted_dataset(plan)
+    languages = plan.datasets[dataset].every_language
+    return [plan.data(dataset).words(CAPTIONS, language) for language in languages]
+
+
+def counted_characters(plan: Plan) -> list[str]:
+    """Spelled words of the languages whose vocabularies are counted."""
+    dataset = _counted_dataset(plan)
+    languages = plan.datasets[dataset].every_language
+    return [plan.data(dataset).characters(CAPTIONS, language) for language in languages]
+
+
+def smalr_parameter_settings(plan: Plan) -> SmalrParameterSettings:
+    """What counting SMALR's parameters depends on."""
+    dataset = _counted_dataset(plan)
+    return configuration.ten_language_settings(plan.settings, dataset, plan.folder)

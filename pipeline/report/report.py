@@ -37,18 +37,6 @@ PAPERS = {
 SHORT = {"mule": "MULE", "smalr": "SMALR", "lessons": "Lessons"}
 CLAIMS_OF = {"M": "mule", "S": "smalr", "L": "lessons"}  # by the first letter of a claim's id
 
-# Columns of the table of points that accompanies a figure.
-POINT_HEADS = {
-    "dataset": "Data set",
-    "series": "Model",
-    "label": "Point",
-    "languages": "Languages",
-    "parameters": "Trainable parameters, millions",
-    "parameters_at_test": "At test time, millions",
-    "mR": "mR",
-    "interval": "95% interval",
-}
-
 # Larger files were checked when they were downloaded and are not read again for the report.
 READ_AGAIN = 64 << 20  # bytes
 
@@ -112,9 +100,8 @@ def write_report(
         "tables": sections,
         "missing": sorted(settings.missing, key=natural),
         "verdicts": VERDICTS,
-        "point_heads": list(POINT_HEADS.values()),
         "claims": list(_claims(claims, claim_comparisons)),
-        "figures": [_figure(path, settings) for path in figures],
+        "figures": [_figure(path) for path in figures],
         "curves": _curves(curves, settings),
         "scales": list(_scales(settings.scales)),
         "sources": list(_sources(settings.files, sources, downloads)),
@@ -133,33 +120,15 @@ def write_report(
     )
 
 
-def _figure(path: Path, settings: ReportSettings) -> dict[str, object]:
-    """A figure as a section of the page: MULE's examples are pages of their own, the others are drawings.
-
-    SMALR's figures have a table of their points, read from the CSV file next to the drawing.
-    """
+def _figure(path: Path) -> dict[str, object]:
+    """A figure as a section of the page: MULE's examples are pages of their own, the others are drawings."""
     if path.suffix == ".svg":
         paper = path.parent.name
         title = f"{SHORT[paper]}, {path.stem.replace('figure', 'Figure ')}"
         body = require_file(path, "the figure", "Make it first.").read_text(encoding="utf-8")
-        points = _points(path.with_suffix(".csv"), settings) if paper == "smalr" else []
-        return {"name": f"{paper}-{path.stem}", "title": title, "body": body, "points": points}
+        return {"name": f"{paper}-{path.stem}", "title": title, "body": body}
     title = f"{path.stem.replace('figure', 'Figure ')}: image-sentence matching"
-    return {"name": path.stem, "title": title, "body": _demote_headings(main_of(path)), "points": []}
-
-
-def _points(path: Path, settings: ReportSettings) -> list[list[str]]:
-    """Rows of a figure's points, in the columns of `POINT_HEADS`."""
-    table = read_result(path, "the points", "Run `python -m pipeline measure-scaling`.")
-    table["dataset"] = [tables.printed_name(dataset, settings) for dataset in table["dataset"]]
-    for name in ("parameters", "parameters_at_test"):
-        table[name] = [tenths(count / 1e6) for count in table[name]]
-    table["interval"] = [
-        f"{tenths(low)} to {tenths(high)}" for low, high in table[["low", "high"]].to_numpy()
-    ]
-    table["mR"] = table["mR"].map(tenths)
-    rows: list[list[str]] = table[list(POINT_HEADS)].fillna("").astype(str).to_numpy().tolist()
-    return rows
+    return {"name": path.stem, "title": title, "body": _demote_headings(main_of(path))}
 
 
 def natural(name: str) -> list[object]:

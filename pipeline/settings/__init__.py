@@ -3,10 +3,8 @@
 from pipeline.settings.configuration import Configuration as Configuration
 from pipeline.settings.experiment import DatasetExperiment as DatasetExperiment
 from pipeline.settings.experiments import OTHER_TABLES as OTHER_TABLES
-from pipeline.settings.experiments import POINTS as POINTS
 from pipeline.settings.experiments import left_out as left_out
 from pipeline.settings.experiments import makeable_tables as makeable_tables
-from pipeline.settings.figures import figure_settings as figure_settings
 from pipeline.settings.hub import hub_models as hub_models
 from pipeline.settings.merge import merge as merge
 from pipeline.settings.paths import check_paths as check_paths

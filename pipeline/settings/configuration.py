@@ -45,7 +45,7 @@ class Configuration(LearningBlocks):
         default=[],
         description=(
             "tables to include in results/report.html and results/claims.csv, such as [table2, table4]; "
-            "also smalr/figure1b and smalr/figure3; by default all"
+            "by default all"
         ),
     )
     tensorboard: bool = Field(

@@ -8,13 +8,13 @@ from pipeline.datasets.languages import CODES
 from pipeline.models.settings import Model
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.experiment import SCHEDULE, Experiment
-from pipeline.settings.experiments import OTHER_TABLES, POINTS, one_for_each
+from pipeline.settings.experiments import OTHER_TABLES, one_for_each
 from pipeline.tables.settings import Row, Table
 from pipeline.translation.settings import FilesProvider, Provider
 
 # Other names in results/ and in work/{scale}.
 _OTHER_RESULTS = {"claims", "counts", "report", "translation-quality"}
-_OTHER_RESULTS |= {"figure3", "figure4", *POINTS}
+_OTHER_RESULTS |= {"figure3", "figure4"}
 # The values of `model` without which there is no hybrid embedding.
 _OF_HYBRID = {
     "encoder": "embn",
@@ -36,7 +36,7 @@ def contradictions(settings: Configuration) -> Iterator[str]:
     yield from _captions_counted_twice(settings)
     for name, experiment in settings.experiments.items():
         yield from _of_experiment(settings, name, experiment)
-    names = [*settings.tables, *OTHER_TABLES, *POINTS]
+    names = [*settings.tables, *OTHER_TABLES]
     for name in settings.report:
         if name not in names:
             yield f"report: no table {name!r}{did_you_mean(name, names)}"

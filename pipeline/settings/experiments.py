@@ -7,9 +7,6 @@ from pipeline.tables.settings import Table
 # Tables that are not in config/tables; each is a file of results/ with a comparison.
 OTHER_TABLES = ("table1", "parameters", "lessons/table1", "smalr/parameters")
 
-# Figures that are drawn from a CSV file of points; `report` names them like tables.
-POINTS = ("smalr/figure1b", "smalr/figure3")
-
 
 def one_for_each(settings: Configuration) -> list[str]:
     """Names of the experiments with one model per language."""
@@ -61,7 +58,7 @@ def table_named(settings: Configuration, name: str) -> Table:
 
 
 def makeable_tables(settings: Configuration) -> list[str]:
-    """Tables and `POINTS` for which this configuration has data, at least for some columns and rows."""
+    """Tables for which this configuration has data, at least for some columns and rows."""
     papers_datasets, lacking = set(settings.stand_ins), left_out(settings)
     names = [
         name
@@ -71,4 +68,4 @@ def makeable_tables(settings: Configuration) -> list[str]:
     papers = {settings.tables[name].paper for name in names} - {None}
     others = ["table1", *(["parameters"] if papers else [])]
     others += ["lessons/table1"] if "multi30k" in papers_datasets else []
-    return [*names, *others, *(["smalr/parameters", *POINTS] if "smalr" in papers else [])]
+    return [*names, *others, *(["smalr/parameters"] if "smalr" in papers else [])]

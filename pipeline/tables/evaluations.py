@@ -110,6 +110,15 @@ class Evaluations:
         groups = {len(content["training_groups"]) for content in contents}
         return _range(steps), _range(groups)
 
+    def size(self, key: Key) -> dict[str, float]:
+        """How many languages a model is trained on, and its parameters: mean over seeds."""
+        contents = [self._contents[key, seed][1] for seed in self.seeds]
+        mean = {
+            name: sum(content[name] for content in contents) / len(contents)
+            for name in ("parameters", "parameters_at_test")
+        }
+        return {"trained_languages": len(contents[0]["languages"]), **mean}
+
     def candidates(self, key: Key, language: str) -> dict[str, Any]:
         """Numbers of `images` and `sentences`, and by metric the chance level among them, in percent."""
         of_language: Mapping[str, Any] = self._contents[key, self.seeds[0]][1]["test"][language]

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pipeline.common.block import Block, Count, Number, Seed, Sparse, Text, Unique, did_you_mean
+from pipeline.common.block import Block, Number, Seed, Sparse, Unique, did_you_mean
 from pipeline.datasets.settings import LanguageCode, Languages, Origins, Scale
 
 Paper = Literal["mule", "smalr", "lessons"]
@@ -139,47 +139,3 @@ class ClaimSettings(Block):
     one_per_language: list[str]
     human: dict[str, list[LanguageCode]]
     languages: dict[str, list[LanguageCode]]
-
-
-class Point(Block):
-    """A point of a figure of size and recall: the languages of its mR, and the models evaluated in them."""
-
-    dataset: str
-    series: str
-    label: str = ""
-    languages: list[LanguageCode]
-    experiments: list[str] = Field(description="one, or one per language")
-    trained: Count = Field(description="how many languages each of them is trained on")
-
-
-class ScalingAxes(Block):
-    """How a figure of size and recall is drawn."""
-
-    figure: str
-    across: Literal["languages", "parameters"]
-    area: Literal["", "parameters"] = ""
-
-
-class ScalingSettings(ScalingAxes):
-    """What the points of a figure of size and recall depend on."""
-
-    scale: Scale
-    seeds: list[Seed]
-    points: list[Point]
-
-
-class FigurePoint(Block):
-    """A point as config/figures/smalr.yaml names it."""
-
-    series: Text
-    experiment: Text
-    label: str = ""
-
-
-class Figure(Block):
-    """A figure of config/figures/smalr.yaml."""
-
-    across: Literal["languages", "parameters"]
-    area: Literal["", "parameters"] = ""
-    languages: dict[str, list[LanguageCode]]
-    points: list[FigurePoint]

@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from pipeline.models.consistency import Combiner
+from pipeline.models.model import count_parameters
 from pipeline.models.settings import ClassifierWeight, ModelSettings
-from pipeline.models.sizes import at_test_time, count, count_combiner
+from pipeline.models.sizes import at_test_time, count
 from pipeline.tables.counted import MILLIONS, Row, parameter_lines, write_tables
 from pipeline.tables.result_files import paper_table
 from pipeline.training.settings import SmalrParameterSettings
@@ -96,6 +98,11 @@ def comparison_lines(
         sum(at_test_time(ten).values()) / 1e6,
         BEFOREHAND,
     )
+
+
+def count_combiner(languages: int, hidden: int) -> int:
+    """Parameters of the network that combines the scores of languages (CLC-C)."""
+    return count_parameters(Combiner(languages, hidden, 1.0))
 
 
 def hybrid(settings: SmalrParameterSettings, words: Mapping[str, int], of_mule: int) -> Iterator[Row]:

@@ -30,6 +30,7 @@ ROW_COLUMNS = ["section", "row", "group", "method", "training_data", "single_mod
 COMPARISON_COLUMNS = [
     "table", *ROW_COLUMNS, "scale", "dataset", "language", "metric", "measured", "low", "high", "std",
     "seeds", "images", "sentences", "chance", "paper", "difference", "experiment",
+    "trained_languages", "parameters", "parameters_at_test",
 ]  # fmt: skip
 
 DECIMALS = 6  # decimals of a number in the file
@@ -50,8 +51,11 @@ def tabulate(
     For each number, the comparison has its 95% interval (`statistics.intervals`), the numbers of candidate
     images and sentences and the chance level, and on the paper's own data the difference: on others, only
     the order can be compared. The paper's number is that of the row with the same number and method. A mean
-    over other languages than the paper's has no paper's number (`averaged` names its languages). If a row
-    uses translations, both files name their provider (`translation_columns`).
+    over other languages than the paper's has no paper's number (`averaged` names its languages).
+    `parameters`: trainable, mean over seeds, whose latent vocabularies may differ in size, and over models if
+    a number has one for each language; `parameters_at_test`: those left if the vocabulary's universal vectors
+    are precomputed (SMALR, Section 5). If a row uses translations, both files name their provider
+    (`translation_columns`).
 
     Args:
         settings: JSON: `scale`, `seeds` and `table`, as in config/tables. `papers_data`: data sets that are
@@ -94,6 +98,7 @@ def _lines(
         hits = [] if missing else [evaluations.hits(key, code) for key, code in keys]
         interval = intervals(*hits) if hits else {}
         among = {} if missing else _candidates(evaluations, keys)
+        size = {} if missing else _size(evaluations, keys)
         for metric in METRICS:
             values = pd.Series(dtype=float) if missing else _mean(evaluations, keys, metric)
             low, high = interval.get(metric, (None, None))
@@ -119,6 +124,7 @@ def _lines(
                 if as_in_paper(language, column)
                 else None,
                 "experiment": _experiment(column),
+                **size,
                 "missing": "; ".join(missing),
                 "origins": {} if missing else merged_origins(evaluations.origins(*place) for place in keys),
             }
@@ -127,6 +133,12 @@ def _lines(
 def _mean(evaluations: Evaluations, keys: Sequence[Place], metric: str) -> pd.Series:
     """A metric of each seed, in percent: the mean over some languages, or the value of one."""
     return sum(evaluations.values(key, language, metric) for key, language in keys) / len(keys)
+
+
+def _size(evaluations: Evaluations, keys: Sequence[Place]) -> Row:
+    """Languages and parameters of a model (`Evaluations.size`); of several models, the means, rounded."""
+    sizes = [evaluations.size(key) for key in dict.fromkeys(key for key, _ in keys)]
+    return {name: round(sum(size[name] for size in sizes) / len(sizes)) for name in sizes[0]}
 
 
 def _candidates(evaluations: Evaluations, keys: Sequence[Place]) -> Row:

@@ -27,7 +27,7 @@ PLAN = plan_of()
 ALL_TRAINED = {"train-lessons", *(f"train {name}" for name in TRAINED)}
 ALL_EVALUATED = {*(f"evaluate {name}" for name in TRAINED), "evaluate-consistency"}
 # Stages that count the parameters of all models and losses, and stages that read any model.
-COUNTING = {"count-parameters", "count-smalr-parameters", "measure-scaling"}
+COUNTING = {"count-parameters", "count-smalr-parameters"}
 READING = {"build-index", "draw-retrieved", "write-bundle"}
 # The stages of an experiment, and those whose jobs are not planned with a digest.
 OF_EXPERIMENT = {"train", "evaluate"}
@@ -79,7 +79,7 @@ LOSSES, MODELS, EVALUATION = "pipeline/models/losses", "pipeline/models", "pipel
     ("file", "old", "new", "changed"),
     [
         (f"{LOSSES}/triplets.py", ".relu().sum(1)", ".sum(1)",
-         {"pretrain", "assign", *ALL_TRAINED, *COUNTING}),
+         {"pretrain", "assign", *ALL_TRAINED, *ALL_EVALUATED, *COUNTING, "write-bundle"}),
         (f"{EVALUATION}/ranks.py", "similarity > correct", "similarity >= correct",
          {*ALL_TRAINED, *ALL_EVALUATED, "write-bundle"}),
         (f"{EVALUATION}/recall.py", "ranks <= k", "ranks < k",
@@ -100,7 +100,8 @@ LOSSES, MODELS, EVALUATION = "pipeline/models/losses", "pipeline/models", "pipel
           "draw-retrieved"}),
         (f"{LOSSES}/masking.py", "min=1e-6", "min=1e-5", {"train smalr", *COUNTING}),
         (f"{MODELS}/assignment.py", ".argmax(1)", ".argmin(1)", {"assign"}),
-        (f"{MODELS}/consistency.py", "nn.ReLU()", "nn.Tanh()", {"evaluate-consistency", *COUNTING}),
+        (f"{MODELS}/consistency.py", "nn.ReLU()", "nn.Tanh()",
+         {"evaluate-consistency", "count-smalr-parameters"}),
         ("pipeline/registry.py", "EMBEDDINGS = {", 'EMBEDDINGS = {"other": "pipeline.models:Other",', set()),
         ("pipeline/training/batches.py", "if self.batch_size < 2:", "if self.batch_size < 3:",
          {"pretrain", "assign", *ALL_TRAINED}),

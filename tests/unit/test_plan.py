@@ -14,7 +14,6 @@ from pipeline.plan import (
     images,
     lessons,
     pages,
-    scaling,
     sources,
     tables,
     training,
@@ -33,7 +32,7 @@ def test_a_job_that_reads_evaluations_reads_their_ranks_too(demo: Plan) -> None:
     compared = tables.compared_evaluations(demo, "mscoco", "mule-full", "parallel-embn")
     both = {"evaluations": compared["first"] + compared["second"], "ranks": compared["ranks"]}
     table, claims = tables.table_evaluations(demo, "table4"), pages.claim_evaluations(demo)
-    for files in (table, claims, both, scaling.figure_files(demo, "1b")):
+    for files in (table, claims, both):
         assert files["evaluations"]
         of_evaluations = [path.replace(".json", "-ranks.csv.gz") for path in files["evaluations"]]
         assert files["ranks"] == of_evaluations

@@ -7,7 +7,7 @@ from plans import ADDED, FACEBOOK, MSCOCO, MULTI30K, TEN, each, plan_of
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
-from pipeline.plan import captions, scaling, search, training, translation, words
+from pipeline.plan import captions, search, tables, training, translation, words
 from pipeline.plan.code import code_of
 from pipeline.plan.plan import Plan
 from pipeline.stages import STAGES
@@ -231,8 +231,8 @@ def test_a_bert_is_a_folder_of_the_workflow_of_the_user_or_a_model_of_the_hub(
 
 def test_parameters_are_counted_with_the_augmented_vocabularies_of_ten_languages(flickr8k: Plan) -> None:
     folder = "work/flickr8k/multi30k"
-    assert scaling.counted_words(flickr8k) == each(f"{folder}/words/augmented/*.h5", TEN)
-    assert scaling.counted_characters(flickr8k) == each(f"{folder}/spelled/augmented/*.h5", TEN)
+    assert tables.counted_words(flickr8k) == each(f"{folder}/words/augmented/*.h5", TEN)
+    assert tables.counted_characters(flickr8k) == each(f"{folder}/spelled/augmented/*.h5", TEN)
 
 
 def test_a_bundle_holds_models_that_read_whole_vocabularies(demo: Plan) -> None:

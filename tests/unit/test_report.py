@@ -371,38 +371,6 @@ def test_claims_of_each_paper_are_in_separate_sections(tmp_path: Path) -> None:
     assert html.index("claims-mule") < html.index("claims-smalr") < html.index("claims-lessons")
 
 
-def test_a_figure_of_points_has_them_in_a_table_too(tmp_path: Path) -> None:
-    """104,857,600 parameters are 104.9 million."""
-    (tmp_path / "smalr").mkdir()
-    drawn = tmp_path / "smalr" / "figure3.svg"
-    drawn.write_text('<svg role="img" aria-label="SMALR, Figure 3"></svg>')
-    point = {
-        "figure": "3",
-        "scale": "demo",
-        "dataset": "multi30k",
-        "series": "PCA",
-        "label": "50",
-        "languages": 10,
-        "averaged": "en de",
-        "parameters": 104_857_600,
-        "parameters_at_test": 12_083_200,
-        "mR": 41.25,
-        "low": 38.04,
-        "high": 44.0,
-        "seeds": 1,
-        "experiment": "mule-ten-pca-50",
-    }
-    whole = {**point, "series": "SMALR", "label": ""}
-    pd.DataFrame([point, whole]).to_csv(drawn.with_suffix(".csv"), index=False)
-    html = report(tmp_path, figures=[drawn])
-    part = of_table(html, "smalr-figure3")
-    assert "<h2>SMALR, Figure 3</h2>" in part and "<svg" in part
-    cells = re.findall(r'<td role="cell"[^>]*>(.*?)</td>', part)
-    assert cells[:8] == ["Multi30K (demo)", "PCA", "50", "10", "104.9", "12.1", "41.3", "38.0 to 44.0"]
-    assert cells[9:11] == ["SMALR", ""]
-    assert '<a href="#smalr-figure3">SMALR, Figure 3</a>' in html
-
-
 def test_tables_are_in_the_papers_order() -> None:
     names = ["table10", "lessons/table1", "table2", "table1"]
     assert sorted(names, key=natural) == ["table1", "table2", "table10", "lessons/table1"]

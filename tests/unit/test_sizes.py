@@ -2,8 +2,14 @@
 
 from pathlib import Path
 
-from pipeline.models.sizes import at_test_time, count, count_combiner
+import pytest
+
+from pipeline.models.embedding import Sizes
+from pipeline.models.model import RetrievalModel
+from pipeline.models.settings import ClassifierWeight, Liwe, Masking, Model, ModelSettings
+from pipeline.models.sizes import at_test_time, count, count_model
 from pipeline.settings import load, train_settings
+from pipeline.tables.smalr_parameters import count_combiner
 from pipeline.training.settings import TrainSettings
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -64,3 +70,45 @@ def test_padding_counts_if_its_vector_is_trained() -> None:
     padded = settings.model.model_copy(update={"universal_mean": "padded"})
     more = sum(count(settings.model_copy(update={"model": padded}), WORDS).values())
     assert more - sum(count(settings, WORDS).values()) == 10 * 300
+
+
+def small(
+    *languages: str, classifier: ClassifierWeight | None = None, masking: Masking | None = None
+) -> ModelSettings:
+    model = Model(
+        universal_dim=5, multimodal_dim=4, recurrent="gru", recurrent_init="pytorch", hidden_size=3,
+        image_hidden_size=6,
+    )  # fmt: skip
+    return ModelSettings(languages=list(languages), model=model, classifier=classifier, masking=masking)
+
+
+# EmbN of 10 words, with word vectors and image features of 2 and 7 numbers, worked out by hand.
+OWN = 10 * 2 + (2 * 5 + 5)  # a language's table and linear layer
+SENTENCES = 3 * (5 * 3 + 3 * 3 + 2 * 3) + 3 * 4 + 4
+IMAGES = (7 * 6 + 6) + 2 * 6 + (6 * 4 + 4)
+
+
+@pytest.mark.parametrize(
+    ("settings", "whole"),
+    [
+        (small("en"), OWN),
+        (small("en", "de"), 2 * OWN),
+        (small("en", "de", classifier=ClassifierWeight()), 2 * OWN + (5 * 2 + 2)),
+        # One layer for pairs of universal embeddings (5 numbers), one for multimodal embeddings (4).
+        (small("en", "de", masking=Masking()), 2 * OWN + (10 * 10 + 10) + (8 * 8 + 8)),
+    ],
+)
+def test_parameters_of_a_model_are_those_worked_out_by_hand(settings: ModelSettings, whole: int) -> None:
+    sizes = Sizes(dict.fromkeys(settings.languages, 11), 2, 7)
+    counts = count_model(RetrievalModel(settings, sizes), settings)
+    assert sum(counts.values()) == whole + SENTENCES + IMAGES
+    assert sum(at_test_time(counts).values()) == SENTENCES + IMAGES
+
+
+def test_a_model_that_reads_characters_needs_all_of_itself_at_test_time() -> None:
+    """Two characters besides padding; a layer with its lengths and batch norm; a GRU in both directions."""
+    liwe = Liwe(character_dim=2, max_word_length=2, layers=[5])
+    settings = ModelSettings(languages=["en", "de"], model=Model(encoder="liwe", hidden_size=3), liwe=liwe)
+    counts = count_model(RetrievalModel(settings, Sizes({"en": 2, "de": 2}, 2, 7, shared=3)), settings)
+    words, recurrent = 2 * 2 + (4 * 5 + 5 + 5) + 2 * 5, 2 * 3 * (5 * 3 + 3 * 3 + 2 * 3)
+    assert sum(counts.values()) == sum(at_test_time(counts).values()) == words + recurrent + 7 * 3 + 3

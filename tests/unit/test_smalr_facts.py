@@ -145,23 +145,27 @@ SERIES = {
 
 
 def test_a_point_shows_the_experiment_that_its_words_describe(paper: Configuration) -> None:
-    points = configuration.figure_settings(paper, CONFIG, "3").points
-    assert len(points) == 2 * (4 + 3 + 4 + 5)
-    for made in points:
-        assert made.experiments == [SERIES[made.series].format(made.label)]
-    figure = configuration.figure_settings(paper, CONFIG, "1b")
-    assert (figure.across, figure.area) == ("languages", "parameters")
-    of_multi30k = [made for made in figure.points if made.dataset == "multi30k"]
-    assert [(made.series, made.experiments) for made in of_multi30k] == [
-        ("MULE", ["mule-one-en", "mule-one-de"]),
-        ("MULE", ["mule-own"]),
-        ("MULE", ["mule-ten"]),
-        ("S-LIWE", ["liwe-s-one-en", "liwe-s-one-de"]),
-        ("S-LIWE", ["liwe-s-two"]),
-        ("S-LIWE", ["liwe-s-ten"]),
-        ("L-LIWE", ["liwe-l-ten"]),
-        ("SMALR", ["smalr"]),
+    third = paper.tables["smalr/figure3"]
+    assert len(third.rows) == 4 + 3 + 4 + 5
+    for row in third.rows:
+        assert row.experiment == SERIES[row.group or row.method].format(row.method)
+    figure = paper.tables["smalr/figure1b"]
+    assert (third.averages, figure.averages) == (True, True)
+    assert third.columns == {"mscoco": TEN, "multi30k": TEN}
+    assert figure.columns == {"mscoco": ["en", "ja"], "multi30k": ["en", "de"]}
+    assert [(row.group, row.experiment) for row in figure.rows] == [
+        ("MULE", "mule-one"),
+        ("MULE", "mule-own"),
+        ("MULE", "mule-ten"),
+        ("S-LIWE", "liwe-s-one"),
+        ("S-LIWE", "liwe-s-two"),
+        ("S-LIWE", "liwe-s-ten"),
+        ("L-LIWE", "liwe-l-ten"),
+        ("SMALR", "smalr"),
     ]
+    trained = {name: len(one.languages) for name, one in paper.experiments_on("multi30k").items()}
+    names = ["mule-one-de", "mule-own", "mule-ten", "liwe-s-one-de", "liwe-s-two", "liwe-s-ten"]
+    assert [trained[name] for name in names] == [1, 4, 10, 1, 2, 10]
 
 
 def test_mule_with_ten_languages_is_mule_with_augmentation_on_their_captions(paper: Configuration) -> None:

@@ -61,7 +61,7 @@ def test_table_2_has_the_papers_rows(tmp_path: Path) -> None:
     assert list(comparison.columns) == [
         "table", "section", "row", "group", "method", "training_data", "single_model", "scale", "dataset",
         "language", "metric", "measured", "low", "high", "std", "seeds", "images", "sentences", "chance",
-        "paper", "difference", "experiment",
+        "paper", "difference", "experiment", "trained_languages", "parameters", "parameters_at_test",
     ]  # fmt: skip
     assert len(comparison) == 11 * 4 * len(METRICS)
     full = comparison[(comparison["row"] == 11) & (comparison["metric"] == "mR")]
@@ -132,6 +132,25 @@ def test_averages_are_means_over_languages_and_seeds(tmp_path: Path) -> None:
     error = 100 * ((squares - 0.55**2) / 20) ** 0.5
     assert means.loc["HA", "low"] == pytest.approx(55 - 1.96 * error, abs=1)
     assert means.loc["HA", "high"] == pytest.approx(55 + 1.96 * error, abs=1)
+
+
+def test_a_number_has_the_size_of_its_model_the_mean_over_models_and_seeds(tmp_path: Path) -> None:
+    """SMALR, Figure 1b: MULE of one language has a model for each, whose mR and sizes are averaged."""
+    of = settings("smalr/figure1b", seeds=[0, 1])
+    test: dict[Key, dict[str, float]] = {}
+    sizes = {}
+    for cell in cells(of):
+        for seed in (0, 1):
+            key = (cell.dataset, cell.experiment, cell.queries, seed)
+            test.setdefault(key, {})[cell.language] = {"en": 20.0, "de": 60.0, "ja": 40.0}[cell.language]
+            sizes[key] = {"en": 1_000_000, "de": 3_000_000, "ja": 4_000_000}[cell.language] + 1000 * seed
+    paths = write_evaluations(tmp_path, test, parameters=sizes)
+    _, comparison = make_table(tmp_path, of, paths)
+    means = comparison[(comparison["metric"] == "mR") & (comparison["language"] == "A")]
+    one = means[(means["row"] == 1) & (means["dataset"] == "multi30k")].iloc[0]
+    assert (one["measured"], one["averaged"], one["trained_languages"]) == (40.0, "en de", 1)
+    assert (one["parameters"], one["parameters_at_test"]) == (2_000_500, 1_000_250)
+    assert set(means["row"]) == set(range(1, 9)) and set(means["dataset"]) == {"multi30k", "mscoco"}
 
 
 def test_an_interval_covers_its_number_and_differences_are_to_the_papers_data(tmp_path: Path) -> None:

@@ -26,7 +26,6 @@ from pipeline.plan import (
     lessons,
     pages,
     paths,
-    scaling,
     search,
     sources,
     tables,
