@@ -16,7 +16,6 @@ from pathlib import Path
 
 from pipeline import settings as configuration
 from pipeline.datasets.flickr8k import flickr8k_split
-from pipeline.datasets.published import PublishedFiles
 from pipeline.datasets.select import original_captions
 from pipeline.datasets.sources.flickr8kcn import flickr8kcn_captions
 from pipeline.datasets.sources.multi30k import FOLDER
@@ -63,9 +62,7 @@ def multi30k_words(mirror: Path) -> Words:
 
 def flickr8k_words(mirror: Path) -> Words:
     """Words of Flickr8k's training captions: human ones in Chinese, translated ones in Japanese."""
-    sources = PublishedFiles(mirror)
-    split = {image: name for image, name in flickr8k_split(sources).items() if name == "train"}
-    sources.check()
+    split = {image: name for image, name in flickr8k_split(mirror).items() if name == "train"}
     words = {}
     for language, origin in (("zh", "human"), ("ja", "google")):
         table = original_captions(caption_table(flickr8kcn_captions(mirror, language, split)), origin)

@@ -1,8 +1,9 @@
 """Flickr8k's photographs: their ids and their published split."""
 
 import re
+from pathlib import Path
 
-from pipeline.datasets.published import PublishedFiles
+from pipeline.datasets.published import text_lines
 from pipeline.datasets.split import Split
 
 FLICKR8K = "raw.githubusercontent.com/li-xirong/flickr8kcn/a19b9aa4a7ad2a42741460d9f47385637ae270cd/data"
@@ -17,13 +18,10 @@ def image_id(file_name: str) -> str:
     return re.split(r"[._]", file_name, maxsplit=1)[0]
 
 
-def flickr8k_split(files: PublishedFiles) -> Split:
-    """Flickr8k's split: 6,000 / 1,000 / 1,000 images. Mistakes are collected in `files`."""
-    split: Split = {}
-    for name in ("train", "val", "test"):
-        path = f"{FLICKR8K}/flickr8k{name}.txt"
-        for line in files.lines(path):
-            if (image := image_id(line)) in split:
-                files.mistakes.append(f"{path}: image {image} is in a list already ({split[image]})")
-            split[image] = name
-    return split
+def flickr8k_split(folder: Path) -> Split:
+    """Flickr8k's split: 6,000 / 1,000 / 1,000 images. `folder`: published files, laid out as HOST/PATH."""
+    return {
+        image_id(line): name
+        for name in ("train", "val", "test")
+        for line in text_lines(folder / f"{FLICKR8K}/flickr8k{name}.txt")
+    }

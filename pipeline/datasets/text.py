@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.datasets.damaged_text import mended_captions
-from pipeline.datasets.published import PublishedFiles
 from pipeline.datasets.sources.multi30k import multi30k_captions, multi30k_split
 from pipeline.datasets.split import read_split
 from pipeline.datasets.table import caption_table, write_sentences
@@ -34,13 +33,8 @@ def published_text(folder: Path, language: str, splits: Sequence[Path]) -> pd.Da
     Args:
         folder: sources, laid out as HOST/PATH.
         splits: CSV files with columns image, split.
-
-    Raises:
-        InputError: lists every file that is missing, unreadable, or does not fit its list of images.
     """
-    files = PublishedFiles(folder)
-    images = multi30k_split(files, "multi30k")
-    files.check()
+    images = multi30k_split(folder, "multi30k")
     held_out = {image for path in splits for image, split in read_split(path).items() if split != "train"}
     training = dict.fromkeys((image for image in images if image not in held_out), "train")
     captions = mended_captions(caption_table(multi30k_captions(folder, language, training)))

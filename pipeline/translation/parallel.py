@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.common.errors import raise_together
-from pipeline.datasets.published import PublishedFiles
+from pipeline.datasets.published import text_lines
 from pipeline.datasets.sources.multi30k import FOLDER
 
 COLUMNS = ["sentence", "source", "target", "caption", "origin", "translation"]
@@ -21,20 +21,11 @@ def multi30k_translations(folder: Path) -> pd.DataFrame:
 
     Args:
         folder: sources, laid out as HOST/PATH.
-
-    Raises:
-        InputError: lists files that are missing or do not have one line for each English line.
     """
-    files = PublishedFiles(folder)
     lines = {
-        code: files.lines(f"{FOLDER}/task1/raw/test_2016_flickr.{code}.gz") for code in ("en", *_MULTI30K)
+        code: text_lines(folder / f"{FOLDER}/task1/raw/test_2016_flickr.{code}.gz")
+        for code in ("en", *_MULTI30K)
     }
-    files.mistakes += [
-        f"task 1, test_2016_flickr.{code}.gz: {len(lines[code])} lines; English has {len(lines['en'])}"
-        for code in _MULTI30K
-        if len(lines[code]) != len(lines["en"])
-    ]
-    files.check()
     rows = [
         (str(number), "en", code, caption, "human", translation)
         for code in _MULTI30K

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.published import PublishedFiles
 from pipeline.datasets.settings import CountedDataset, CountSettings
 from pipeline.datasets.sources.multi30k import FOLDER, multi30k_captions, multi30k_split
 from pipeline.datasets.table import caption_table, write_captions, write_sentences
@@ -107,7 +106,7 @@ def test_a_language_without_captions_of_its_own_is_named(tmp_path: Path) -> None
 @pytest.mark.extended
 def test_multi30k_has_the_papers_counts(tmp_path: Path) -> None:
     assert MIRROR is not None
-    split = multi30k_split(PublishedFiles(Path(MIRROR)), "multi30k")
+    split = multi30k_split(Path(MIRROR), "multi30k")
     paths = [tmp_path / f"{language}.csv" for language in ("en", "de", "fr", "cs")]
     for path in paths:
         write_captions(caption_table(multi30k_captions(Path(MIRROR), path.stem, split)), path)

@@ -6,10 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.common.errors import InputError
 from pipeline.datasets.flickr8k import FLICKR8K as FOLDER
 from pipeline.datasets.flickr8k import flickr8k_split
-from pipeline.datasets.published import PublishedFiles
 from pipeline.datasets.select import original_captions
 from pipeline.datasets.sources.flickr8kcn import JAPANESE, flickr8kcn_captions
 from pipeline.datasets.table import caption_table
@@ -43,15 +41,8 @@ def sources(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def split_of(folder: Path) -> dict[str, str]:
-    sources = PublishedFiles(folder)
-    split = flickr8k_split(sources)
-    sources.check()
-    return split
-
-
 def read_all(folder: Path) -> pd.DataFrame:
-    split = split_of(folder)
+    split = flickr8k_split(folder)
     return pd.concat(
         caption_table(flickr8kcn_captions(folder, language, split)) for language in ("en", "zh", "ja")
     )
@@ -80,43 +71,11 @@ def test_captions_of_the_official_lists(sources: Path) -> None:
 
 
 def test_translations_are_not_mistaken_for_chinese_captions(sources: Path) -> None:
-    table = caption_table(flickr8kcn_captions(sources, "zh", split_of(sources)))
+    table = caption_table(flickr8kcn_captions(sources, "zh", flickr8k_split(sources)))
     assert len(table) == 50
     chinese = original_captions(table, "human")
     assert len(chinese) == 15
     assert chinese["caption"].str.startswith("zhc").all()
-
-
-def test_an_image_in_two_lists_is_named(sources: Path) -> None:
-    with open(sources / FOLDER / "flickr8ktest.txt", "a") as file:
-        file.write("11_aa\n")
-    with pytest.raises(InputError, match=r"flickr8ktest\.txt: image 11 is in a list already \(train\)"):
-        split_of(sources)
-
-
-def test_all_mistakes_of_a_languages_files_are_listed(sources: Path) -> None:
-    for kind, line in {
-        "zhmtest": "no caption here",
-        "zhc": "11_aa.jpg#zhg#0 other kind",
-        "zhg": "11_aa.jpg#zhg#4 two",
-    }.items():
-        with open(sources / _text(kind), "a") as file:
-            file.write(line + "\n")
-    content = (sources / _text("zhb")).read_text().split("\n")
-    (sources / _text("zhb")).write_text("\n".join(content[2:]))
-    with pytest.raises(InputError) as caught:
-        caption_table(flickr8kcn_captions(sources, "zh", split_of(sources)))
-    for part in (
-        "zhmtest.captions.txt: line 6: cannot be read: 'no caption here'",
-        "zhc.caption.txt: line 21: cannot be read",
-        "zhg.caption.txt: line 21: caption 4 is repeated",
-        "zhb.caption.txt: 1 images of the split do not have 5 captions, first 11 (4)",
-    ):
-        assert part in str(caught.value)
-    (sources / JAPANESE).unlink()
-    with pytest.raises(InputError, match=r"flickr_jp_all\.txt: not there"):
-        caption_table(flickr8kcn_captions(sources, "ja", split_of(sources)))
-    assert len(caption_table(flickr8kcn_captions(sources, "en", split_of(sources)))) == 15
 
 
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")

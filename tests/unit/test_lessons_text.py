@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from pipeline.datasets.lessons_parts import source_part
-from pipeline.datasets.published import PublishedFiles
 from pipeline.datasets.sampling import caption_sample, halves
 from pipeline.datasets.source import Inputs, NoKeys
 from pipeline.datasets.source_settings import PartSettings
@@ -28,7 +27,7 @@ ALL = ("en", "de", "fr", "cs")
 
 @functools.cache
 def split() -> dict[str, str]:
-    return multi30k_split(PublishedFiles(Path(str(MIRROR))), "multi30k")
+    return multi30k_split(Path(str(MIRROR)), "multi30k")
 
 
 @functools.cache

@@ -10,7 +10,6 @@ import pytest
 from pipeline.cli import run
 from pipeline.common.errors import InputError
 from pipeline.datasets.flickr8k import flickr8k_split
-from pipeline.datasets.published import PublishedFiles
 from pipeline.datasets.sources.flickr8kcn import flickr8kcn_captions
 from pipeline.datasets.sources.multi30k import FOLDER
 from pipeline.datasets.table import caption_table, write_captions
@@ -156,7 +155,7 @@ def test_the_published_translations() -> None:
     assert MIRROR is not None
     task1 = multi30k_translations(Path(MIRROR))
     assert task1.groupby("target").size().to_dict() == {"de": 1000, "fr": 1000, "cs": 1000}
-    split = flickr8k_split(PublishedFiles(Path(MIRROR)))
+    split = flickr8k_split(Path(MIRROR))
     flickr = translations_in(
         pd.concat(
             caption_table(flickr8kcn_captions(Path(MIRROR), language, split)) for language in ("en", "zh")

@@ -5,6 +5,7 @@ captions of some images of train2014. Chinese: COCO-CN (Li et al. 2019), one or 
 of both parts, and human translations of five English captions of each image of its own test set.
 """
 
+import json
 import logging
 import re
 from collections.abc import Iterator, Mapping
@@ -12,10 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline.common.block import Block, Count, PathText, Seed
-from pipeline.common.json_text import json_value
-from pipeline.common.text_files import utf8_mistake
+from pipeline.common.errors import InputError
+from pipeline.common.files import reading
 from pipeline.datasets.captions import Caption
-from pipeline.datasets.published import PublishedFiles, require_language, split_lines
+from pipeline.datasets.published import members, require_language, split_lines
 from pipeline.datasets.sample_split import predefined_split, sampled_split
 from pipeline.datasets.source import DataOnRequest, Inputs, NoKeys, Source
 from pipeline.datasets.split import Split, limit_to_list, whole_split
@@ -57,21 +58,17 @@ def read_images(folder: Path, coco_cn: Path) -> Images:
         coco_cn: COCO-CN as given by its authors: its folder, or the archive of it.
 
     Raises:
-        InputError: lists every file that is missing or unreadable, and captions of unknown images.
+        InputError: a file is missing or cannot be read.
     """
-    files = PublishedFiles(folder)
     image_of: dict[int, str] = {}
-    english: list[Row] = []
-    for name, content in _contents(files, "en"):
-        image_of |= _images(files, name, content)
-        english += _annotation_rows(files, name, content, image_of, whole=True)
-    others = (list(_rows(files, coco_cn, language, image_of, whole=True)) for language in ("ja", "zh"))
+    for content in _contents(folder, "en"):
+        image_of |= {image["id"]: image["file_name"].rpartition(".")[0] for image in content["images"]}
     with_captions: set[str] = set()
     independent = []
-    for rows in (english, *others):
+    for language in LANGUAGES:
+        rows = list(_rows(folder, coco_cn, language, image_of))
         with_captions |= {image for image, _, _, caption in rows if caption}
         independent.append({image for image, source, _, caption in rows if caption and not source})
-    files.check()
     return Images(sorted(with_captions), set.intersection(*independent))
 
 
@@ -90,12 +87,11 @@ def mscoco_captions(
         split: image -> train, val or test; captions of other images are left out.
 
     Raises:
-        InputError: lists every file that is missing or unreadable.
+        InputError: a file is missing or cannot be read.
     """
-    files = PublishedFiles(folder)
-    image_of = {number: image for image in split if (number := _number(image)) is not None}
-    rows = list(_rows(files, coco_cn, require_language(language, LANGUAGES, "MSCOCO"), image_of))
-    files.check()
+    require_language(language, LANGUAGES, "MSCOCO")
+    image_of = {int(image.rpartition("_")[2]): image for image in split}
+    rows = list(_rows(folder, coco_cn, language, image_of))
     rows.sort()
     captions = [
         Caption(image, split[image], language, caption, "human", source)
@@ -107,117 +103,38 @@ def mscoco_captions(
     return captions
 
 
-def _rows(
-    files: PublishedFiles,
-    coco_cn: Path | None,
-    language: str,
-    image_of: Mapping[int, str],
-    whole: bool = False,
-) -> Iterator[Row]:
-    """Captions in a language, in the order of its files.
+def _rows(folder: Path, coco_cn: Path | None, language: str, image_of: Mapping[int, str]) -> Iterator[Row]:
+    """Captions of some images in a language, in the order of its files.
 
     Args:
-        image_of: number of an image -> its id. whole: whether these are all images, so that any other number
-            is a mistake.
+        image_of: number of an image -> its id.
     """
-    if language != "zh":
-        for name, content in _contents(files, language):
-            yield from _annotation_rows(files, name, content, image_of, whole)
-    elif coco_cn is not None:
-        names = set(image_of.values())
-        for name, text in files.members(coco_cn, _CHINESE_FILES).items():
-            yield from _chinese_rows(files, name, text, names, whole)
-
-
-def _contents(files: PublishedFiles, language: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Name and content of a language's files in MSCOCO's format."""
-    archive, names = _ANNOTATIONS[language]
-    contents = files.members(files.folder / archive, names)
-    for name in names:
-        yield name, _json_content(files, name, contents.pop(name, None))
-
-
-def _json_content(files: PublishedFiles, name: str, content: bytes | None) -> dict[str, Any]:
-    """A JSON file in MSCOCO's format, or {} if it is missing or wrong."""
-    if content is None:
-        return {}
-    try:
-        value = json_value(content)
-    except ValueError as error:
-        files.mistakes.append(f"{name}: not JSON: {error}; download it again")
-        return {}
-    if not isinstance(value, dict) or not isinstance(value.get("annotations"), list):
-        files.mistakes.append(f"{name}: has no list `annotations`; expected MSCOCO's caption format")
-        return {}
-    return value
-
-
-def _images(files: PublishedFiles, name: str, content: dict[str, Any]) -> dict[int, str]:
-    """MSCOCO's integer id of each image -> its file's name without ending, which ends in that number."""
-    try:
-        names = {image["id"]: image["file_name"].rpartition(".")[0] for image in content.get("images", [])}
-    except (TypeError, KeyError, AttributeError) as error:
-        files.mistakes.append(f"{name}: some of its `images` lack an id or a file_name: {error!r}")
-        return {}
-    other = [f"{number} ({image})" for number, image in names.items() if _number(image) != number]
-    if other:
-        files.mistakes.append(
-            f"{name}: {len(other)} images' files are not named by their ids, first {other[0]}"
-        )
-    return names
-
-
-def _number(image: str) -> int | None:
-    number = image.rpartition("_")[2]
-    return int(number) if number.isdecimal() else None
-
-
-def _annotation_rows(
-    files: PublishedFiles, name: str, content: dict[str, Any], image_of: Mapping[int, str], whole: bool
-) -> Iterator[Row]:
-    wrong = []
-    for annotation in content.get("annotations", []):
-        try:
-            image = image_of.get(annotation["image_id"])
-            row = "", int(annotation["id"]), " ".join(annotation["caption"].split())
-        except (TypeError, KeyError, ValueError, AttributeError):
-            wrong.append(annotation)
-            continue
-        if image is not None:
-            yield image, *row
-        elif whole:
-            wrong.append(annotation)
-    if wrong and image_of:
-        files.mistakes.append(
-            f"{name}: {len(wrong)} captions lack an id, a caption or the image_id of a known image, "
-            f"first {str(wrong[0])[:120]}"
-        )
-
-
-def _chinese_rows(
-    files: PublishedFiles, name: str, content: bytes, images: set[str], whole: bool
-) -> Iterator[Row]:
-    try:
-        lines = split_lines(content)
-    except UnicodeDecodeError as error:
-        files.mistakes.append(f"{name}: {utf8_mistake(error)}")
+    if language == "zh":
+        assert coco_cn, "the stage asks for it"
+        images = set(image_of.values())
+        for name, text in members(coco_cn, _CHINESE_FILES).items():
+            with reading(coco_cn, f"a folder or archive with {name} in UTF-8", "Get it again."):
+                lines = split_lines(text)
+            for number, line in enumerate(lines, 1):
+                if not (match := _CHINESE_LINE.fullmatch(line)) and line:
+                    raise InputError(f"{coco_cn}: {name}, line {number}: cannot be read: {line[:60]!r}.")
+                if match and match["image"] in images:
+                    caption = " ".join((match["caption"] or "").split())
+                    yield match["image"], _CHINESE_FILES[name], int(match["number"]), caption
         return
-    unread, unknown = [], []
-    for number, line in enumerate(lines, 1):
-        match = _CHINESE_LINE.fullmatch(line)
-        if match is None and line:
-            unread.append(f"line {number}: {line[:60]!r}")
-        elif match and match["image"] in images:
-            caption = " ".join((match["caption"] or "").split())
-            yield match["image"], _CHINESE_FILES[name], int(match["number"]), caption
-        elif match and images and whole:
-            unknown.append(f"line {number}: {match['image']}")
-    if unread:
-        files.mistakes.append(f"{name}: {len(unread)} lines cannot be read, first {unread[0]}")
-    if unknown:
-        files.mistakes.append(
-            f"{name}: {len(unknown)} lines name images that are not in MSCOCO 2014, first {unknown[0]}"
-        )
+    for content in _contents(folder, language):
+        for annotation in content["annotations"]:
+            if image := image_of.get(annotation["image_id"]):
+                yield image, "", int(annotation["id"]), " ".join(annotation["caption"].split())
+
+
+def _contents(folder: Path, language: str) -> list[dict[str, Any]]:
+    """The files of a language, which have MSCOCO's format: lists `images` and `annotations`."""
+    archive, names = _ANNOTATIONS[language]
+    contents = members(folder / archive, names)
+    with reading(folder / archive, "captions in MSCOCO's format", "Download it again."):
+        found = [json.loads(contents[name]) for name in names]
+    return found
 
 
 class PredefinedSplit(Block):

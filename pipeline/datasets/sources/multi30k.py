@@ -13,7 +13,7 @@ from pipeline.common.block import Block
 from pipeline.common.errors import InputError
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.flickr8k import SPLIT_FILES, flickr8k_split, image_id
-from pipeline.datasets.published import COMPARABLE, TRANSLATION, PublishedFiles, no_part, require_language
+from pipeline.datasets.published import COMPARABLE, TRANSLATION, no_part, require_language, text_lines
 from pipeline.datasets.source import Inputs, NoKeys, Source
 from pipeline.datasets.split import Split, limit_to_list
 
@@ -30,35 +30,25 @@ _CAPTIONS_PER_IMAGE = 5  # languages of task 2
 _PART_LANGUAGES = {TRANSLATION: ("en", "de", "fr", "cs"), COMPARABLE: ("en", "de")}
 
 
-def multi30k_split(files: PublishedFiles, lists: str) -> Split:
-    """Multi30K's images by one of two splits. Mistakes are collected in `files`.
+def multi30k_split(folder: Path, lists: str) -> Split:
+    """Multi30K's images by one of two splits.
 
     Args:
+        folder: published files, laid out as HOST/PATH.
         lists: "multi30k" for its own split (29,000 / 1,014 / 1,000 images), "flickr8k" for the images
             that are also in Flickr8k, split by Flickr8k's lists.
     """
-    own: Split = {}
-    for name in ("train", "val", "test"):
-        independent, with_translations = task_images(files, 2, name), task_images(files, 1, name)
-        if set(independent) != set(with_translations):
-            files.mistakes.append(
-                f"Multi30K, {name}: tasks 1 and 2 list different images; download both again"
-            )
-        own |= dict.fromkeys(independent, name)
+    own = {image: name for name in ("train", "val", "test") for image in task_images(folder, 2, name)}
     if lists == "multi30k":
         return own
-    official = flickr8k_split(files)
+    official = flickr8k_split(folder)
     return {image: official[image] for image in own if image in official}
 
 
-def task_images(files: PublishedFiles, task: int, split: str) -> list[str]:
+def task_images(folder: Path, task: int, split: str) -> list[str]:
     """Images of a split in a task of Multi30K, in the order that the lines of its texts follow."""
     name = f"{_INDEPENDENT[split]}_images" if task == 2 else _TASK_1[split]
-    path = f"{FOLDER}/task{task}/image_splits/{name}.txt"
-    images = [image_id(line) for line in files.lines(path)]
-    if len(set(images)) < len(images):
-        files.mistakes.append(f"{path}: names {len(images) - len(set(images))} images more than once")
-    return images
+    return [image_id(line) for line in text_lines(folder / f"{FOLDER}/task{task}/image_splits/{name}.txt")]
 
 
 def multi30k_captions(folder: Path, language: str, split: Mapping[str, str]) -> list[Caption]:
@@ -69,7 +59,7 @@ def multi30k_captions(folder: Path, language: str, split: Mapping[str, str]) -> 
         split: image -> train, val or test; captions of other images are left out.
 
     Raises:
-        InputError: lists every file that is missing, unreadable, or does not fit its list of images.
+        InputError: it has no captions in the language.
     """
     task = _TASKS[require_language(language, _TASKS, "Multi30K")]
     return _captions(folder, task, "raw", language, split)
@@ -82,7 +72,7 @@ def multi30k_part(folder: Path, part: str, language: str, split: Mapping[str, st
     (task 1); the comparable part has five independent captions in En and De (task 2).
 
     Raises:
-        InputError: the part has no captions in the language; otherwise as `multi30k_captions`.
+        InputError: the part has no captions in the language.
     """
     if language not in _PART_LANGUAGES[part]:
         raise InputError(no_part(part, language, _PART_LANGUAGES[part]))
@@ -91,20 +81,14 @@ def multi30k_part(folder: Path, part: str, language: str, split: Mapping[str, st
 
 
 def _captions(folder: Path, task: int, kind: str, language: str, split: Mapping[str, str]) -> list[Caption]:
-    files = PublishedFiles(folder)
     source_language = "en" if task == 1 and language != "en" else ""
     captions = []
     for name in ("train", "val", "test"):
-        images = task_images(files, task, name)
-        texts = [_text(files, path, images) for path in _paths(task, kind, name, language)]
-        captions += [
-            Caption(image, split[image], language, text[image], "human", source_language)
-            for image in images
-            if image in split
-            for text in texts
-            if image in text
-        ]
-    files.check()
+        texts = [text_lines(folder / path) for path in _paths(task, kind, name, language)]
+        for image, *sentences in zip(task_images(folder, task, name), *texts, strict=True):
+            if image in split:
+                row = image, split[image], language
+                captions += [Caption(*row, text, "human", source_language) for text in sentences]
     return captions
 
 
@@ -119,18 +103,6 @@ def _paths(task: int, kind: str, split: str, language: str) -> Iterator[str]:
         yield f"{name}.{number}.{ending}"
 
 
-def _text(files: PublishedFiles, path: str, images: list[str]) -> dict[str, str]:
-    """The captions of a text by image; empty, with a mistake recorded, if lines and images do not match."""
-    lines = files.lines(path)
-    if lines and len(lines) != len(images):
-        files.mistakes.append(f"{path}: found {len(lines)} lines; its list has {len(images)} images")
-        return {}
-    empty = [number for number, line in enumerate(lines, 1) if not line]
-    if empty:
-        files.mistakes.append(f"{path}: {len(empty)} empty lines, first line {empty[0]}")
-    return dict(zip(images, lines, strict=False))
-
-
 class SplitKeys(Block):
     """Which official lists are followed."""
 
@@ -138,9 +110,7 @@ class SplitKeys(Block):
 
 
 def _read_split(settings: SplitKeys, inputs: Inputs) -> Split:
-    files = PublishedFiles(inputs.downloads)
-    split = multi30k_split(files, settings.split)
-    files.check()
+    split = multi30k_split(inputs.downloads, settings.split)
     return {image: split[image] for image in limit_to_list(split, inputs.image_list)}
 
 
