@@ -21,13 +21,12 @@ REDUCTIONS = {"dictionary": "pipeline.models.dictionary_embedding:DictionaryEmbe
 # By `model.encoder`: embeddings that read no word vectors.
 SPELLED = {"liwe": "pipeline.models.liwe:SpelledWords"}
 
-# By translation provider; all other providers are web services.
+# By `translation.*.provider`; all others are web services.
 TRANSLATORS = {
-    "dictionary": ("pipeline.translation.dictionary",),
-    "marian": ("pipeline.translation.machine", "pipeline.translation.marian"),
+    "dictionary": "pipeline.translation.dictionary:dictionary_translator",
+    "marian": "pipeline.translation.marian:MarianTranslator",
 }
-SERVICES = ("pipeline.translation.machine", "pipeline.translation.web")
-BORROWED_TRANSLATIONS = ("pipeline.translation.borrowed_translations",)
+SERVICES = "pipeline.translation.web:WebTranslator"
 
 
 class HasEncoder(Protocol):
@@ -89,11 +88,14 @@ def of_any_model() -> tuple[str, ...]:
     return _modules(*EMBEDDINGS.values(), *REDUCTIONS.values(), *SPELLED.values())
 
 
-def of_translation(provider: str, borrowed: bool = False) -> tuple[str, ...]:
-    """Modules of a provider of translations; `borrowed`: `files` uses the translations of other data."""
-    if provider == "files":
-        return BORROWED_TRANSLATIONS if borrowed else ()
+def translator(provider: str) -> str:
+    """The translator of a provider."""
     return TRANSLATORS.get(provider, SERVICES)
+
+
+def of_translation(provider: str) -> tuple[str, ...]:
+    """Modules of a provider of translations; `files` translates nothing."""
+    return () if provider == "files" else _modules(translator(provider))
 
 
 def _modules(*names: str) -> tuple[str, ...]:

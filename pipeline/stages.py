@@ -105,18 +105,6 @@ _TABLE = (
         "translate the captions of one language into another", _TRANSLATION, gpu=True,
     ),
     Stage(
-        "find-translations", "pipeline.translation.exchange:find_translations",
-        "list cached translations, and optionally remove them", _TRANSLATION,
-    ),
-    Stage(
-        "export-translations", "pipeline.translation.exchange:export_translations",
-        "write all cached translations to one compressed file", _TRANSLATION,
-    ),
-    Stage(
-        "import-translations", "pipeline.translation.exchange:import_translations",
-        "import the translations of an exported file", _TRANSLATION,
-    ),
-    Stage(
         "measure-translation-quality", "pipeline.translation.quality:measure_translation_quality",
         "measure BLEU and chrF of a language pair against human translations", _TRANSLATION,
         gpu=True,

@@ -14,17 +14,21 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.settings import BorrowedCaptions
 from pipeline.plan import paths
 from pipeline.plan.captions import tokens
-from pipeline.plan.plan import Inputs, Plan, as_json, files_in, input_arguments
+from pipeline.plan.plan import Inputs, Plan, files_in, input_arguments
 from pipeline.plan.requests import require_providers
 from pipeline.plan.sources import DICTIONARIES
-from pipeline.translation.settings import FilesProvider, MarianProvider, Provider
+from pipeline.translation.settings import (
+    DictionaryProvider,
+    FilesProvider,
+    MarianProvider,
+    Provider,
+    ServiceProvider,
+)
 
-INPUT_OPTIONS = {
-    "captions": "--captions",
-    "images": "--images",
-    "sentences": "--sentences",
-    "target": "--target-sentences",
-    "dictionary": "--dictionaries",
+# Files of a job that are arguments too; the files of a Marian model are not.
+_INPUT_OPTIONS = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ("captions", "images", "sentences", "target_sentences", "dictionaries")
 }
 
 
@@ -54,29 +58,24 @@ class Translation:
         return by_language.get(self.target) if self.source == "en" and not self.queries else None
 
     @property
-    def provider_settings(self) -> Provider:
+    def settings(self) -> Provider | None:
         """Settings of the provider; published translations do not say which query each translates."""
         if self.borrowed_captions:
             return FilesProvider(provider="files", origin=self.borrowed_captions.origin)
         require_providers(self.plan, [(self.dataset, self.pair)])
-        provider = self.plan.settings.translation.provider_of(self.pair)
-        if provider and not (self.queries and provider.provider == "files"):
-            return provider
-        default = self.plan.settings.translation.default
-        if default is None or default.provider == "files":
+        translation = self.plan.settings.translation
+        provider = translation.provider_of(self.pair)
+        if self.queries and isinstance(provider, FilesProvider):
+            provider = translation.default
+        if provider is None or (self.queries and isinstance(provider, FilesProvider)):
             raise InputError(
                 f"translation.default: queries need their own translations for {self.pair}; name a provider"
             )
-        return default
+        return provider
 
     @property
     def provider(self) -> str:
-        return self.provider_settings.provider
-
-    @property
-    def kind(self) -> str:
-        """The kind of provider: dictionary, files, marian or web."""
-        return self.provider if self.provider in ("dictionary", "files", "marian") else "web"
+        return self.settings.provider if self.settings else "files"
 
     @property
     def inputs(self) -> dict[str, str | list[str]]:
@@ -85,37 +84,35 @@ class Translation:
         if self.borrowed_captions:
             lender = self.plan.data(self.borrowed_captions.dataset)
             return {"captions": lender.captions(self.target), "images": files.split}
-        if self.kind == "files":
+        if isinstance(self.settings, FilesProvider):
             return {"captions": files.captions(self.target)}
-        return {"sentences": self._sentences, **self.translator_inputs}
-
-    @property
-    def _sentences(self) -> str:
+        sentences = files.tokens(self.source)
         if self.before:
-            return query_tables(self.plan, self.dataset, [self.before])[0]
-        return self.plan.data(self.dataset).tokens(self.source)
+            (sentences,) = query_tables(self.plan, self.dataset, [self.before])
+        return {"sentences": sentences, **self.translator_inputs}
 
     @property
     def translator_inputs(self) -> dict[str, str | list[str]]:
         """Files that the translator itself reads, by name."""
-        if self.kind == "dictionary":
+        if isinstance(self.settings, DictionaryProvider):
             own = self.target in self.plan.datasets[self.dataset].languages
-            target = tokens(self.plan, self.dataset, [self.target] if own else [])
             return {
-                "target": target,
-                "dictionary": dictionary(self.plan, self.dataset, self.source, self.target),
+                "target_sentences": tokens(self.plan, self.dataset, [self.target] if own else []),
+                "dictionaries": dictionary(self.plan, self.dataset, self.source, self.target),
             }
-        if isinstance(marian := self.provider_settings, MarianProvider):
-            return {"model": files_in(marian.model.format(source=self.source, target=self.target))}
+        if isinstance(self.settings, MarianProvider):
+            return {"model": files_in(self.settings.model_of(self.source, self.target))}
         return {}
 
     @property
     def options(self) -> list[str]:
-        """Arguments of `translate` that belong to the provider."""
-        if isinstance(settings := self.provider_settings, FilesProvider):
-            return [f"--origin={settings.origin}"]
+        """Arguments of `translate` that are no files."""
         splits = ["--splits", "val", "test"] if self.queries else []
-        return [f"--source-origin={self._source_origin}", *self.translator_settings, *splits]
+        return [*self._settings_option, f"--source-origin={self._source_origin}", *splits]
+
+    @property
+    def _settings_option(self) -> list[str]:
+        return [f"--settings={self.settings.as_json()}"] if self.settings else []
 
     @property
     def _source_origin(self) -> str:
@@ -124,34 +121,28 @@ class Translation:
         return self.plan.datasets[self.dataset].caption_origins.get(self.source, "human")
 
     @property
-    def translator_settings(self) -> list[str]:
-        """An argument with the settings of machine translation; empty for other providers."""
-        if self.kind in ("dictionary", "files"):
-            return []
-        settings = self.provider_settings.model_dump(exclude_defaults=True, exclude={"provider"})
-        return [f"--settings={as_json(settings)}"]
-
-    @property
     def code(self) -> str:
         """Digest of the code that translates."""
-        modules = registry.of_translation(self.provider, bool(self.borrowed_captions))
-        return code.digest("translate", *modules)
+        return self._digest("translate")
+
+    def _digest(self, stage: str) -> str:
+        return code.digest(stage, *registry.of_translation(self.provider))
 
     @property
     def minutes(self) -> int:
         """The time limit in minutes, which is long because of the limits on requests."""
-        return 60 if self.kind in ("dictionary", "files") else 1440
+        return 1440 if isinstance(self.settings, MarianProvider | ServiceProvider) else 60
 
     @property
     def services(self) -> int:
         """The number of web services that are used."""
-        return 1 if self.kind == "web" else 0
+        return 1 if isinstance(self.settings, ServiceProvider) else 0
 
     @property
     def gpus(self) -> int:
-        if not isinstance(marian := self.provider_settings, MarianProvider):
+        if not isinstance(self.settings, MarianProvider):
             return 0
-        return {"cpu": 0, "cuda": 1}.get(marian.device or "auto", self.plan.settings.gpu)
+        return {"cpu": 0, "cuda": 1}.get(self.settings.device, self.plan.settings.gpu)
 
 
 def of_captions(plan: Plan, dataset: str, source: str, target: str) -> Translation:
@@ -168,7 +159,7 @@ def of_queries(plan: Plan, dataset: str, source: str, target: str) -> Translatio
 
 def input_options(inputs: Inputs) -> list[str]:
     """Arguments that name the files a pair is translated with."""
-    return input_arguments(inputs, INPUT_OPTIONS)
+    return input_arguments(inputs, _INPUT_OPTIONS)
 
 
 def translation_tables(plan: Plan, dataset: str, pairs: Sequence[str]) -> list[str]:
@@ -198,7 +189,7 @@ def dictionary(plan: Plan, dataset: str, source: str, target: str) -> str:
     The user's dictionary, the demo's (the words of its grammar), or MUSE's.
 
     Raises:
-        InputError: there is no dictionary; the message says what to do.
+        InputError: there is no dictionary.
     """
     if "en" not in (source, target):
         pair = f"{source}-{target}"
@@ -208,94 +199,66 @@ def dictionary(plan: Plan, dataset: str, source: str, target: str) -> str:
         )
     (other,) = {source, target} - {"en"}
     if folder := plan.settings.translation.dictionaries:
-        return _users_dictionary(folder, other)
+        return _existing(f"{folder}/en-{other}.txt", other)
     if plan.datasets[dataset].source == "demo":
-        return _demo_dictionary(other)
+        if Path(path := paths.demo_word_list(other)).exists():
+            return path
+        _existing(paths.demo_grammar(other), other)
+        return paths.demo_dictionary(other)
     name = DICTIONARIES.format(language=other)
-    if name not in plan.sources:
+    return paths.source_file(name) if name in plan.sources else _existing(name, other)
+
+
+def _existing(path: str, other: str) -> str:
+    """A file that a dictionary needs; the message says what to do if it is missing."""
+    if not os.path.exists(path):
         raise InputError(
-            f"translation: workflow/sources.csv has no dictionary of English and {other!r}. Set "
+            f"translation: there is no dictionary of English and {other!r} ({path} is missing). Set "
             f"translation.dictionaries to a folder with en-{other}.txt, or choose another provider for its "
-            "pairs"
+            "pairs: translation.pairs"
         )
-    return paths.source_file(name)
-
-
-def _users_dictionary(folder: str, other: str) -> str:
-    path = os.path.join(folder, f"en-{other}.txt")
-    if not os.path.exists(path) and not path.startswith("work/"):
-        raise InputError(f"translation.dictionaries: {path}: not there; add it, or choose another provider")
     return path
 
 
-def _demo_dictionary(other: str) -> str:
-    if Path(path := paths.demo_word_list(other)).exists():
-        return path
-    if not Path(paths.demo_grammar(other)).exists():
-        raise InputError(
-            f"translation: the demo has no dictionary of English and {other!r}. Set translation.dictionaries "
-            f"to a folder with en-{other}.txt, or choose another provider for its pairs: translation.pairs"
-        )
-    return paths.demo_dictionary(other)
-
-
-@dataclass(frozen=True)
-class Measurement:
+class Measurement(Translation):
     """The quality of a pair's translations, measured against human translations if the data set has any."""
-
-    translation: Translation
 
     @property
     def references(self) -> dict[str, str | list[str]]:
         """Files with human translations, by name."""
-        plan, dataset = self.translation.plan, self.translation.dataset
-        source = plan.source(dataset)
+        source = self.plan.source(self.dataset)
         if source.parallel_files:
-            names = [name for name in plan.sources if re.search(source.parallel_files, name)]
+            names = [name for name in self.plan.sources if re.search(source.parallel_files, name)]
             return {"task1": list(map(paths.source_file, names))}
         if not source.human_translations:
             return {}
-        pair = (self.translation.source, self.translation.target)
-        return {"captions": [plan.data(dataset).captions(language) for language in pair]}
+        files = self.plan.data(self.dataset)
+        return {"captions": [files.captions(self.source), files.captions(self.target)]}
+
+    @property
+    def settings(self) -> Provider | None:
+        """Settings of the provider; None if there is nothing to measure it against."""
+        return super().settings if self.references else None
 
     @property
     def inputs(self) -> dict[str, str | list[str]]:
-        references = self.references
-        return {**references, **self.translation.translator_inputs} if references else {}
-
-    @property
-    def provider(self) -> str:
-        return self.translation.provider if self.references else "files"
+        return {**self.references, **self.translator_inputs}
 
     @property
     def options(self) -> list[str]:
         """Arguments that belong to the data set and to the translator."""
-        references = self.references
-        sources = [f"--multi30k={paths.SOURCES}"] if "task1" in references else []
-        return [*sources, *self.translation.translator_settings] if references else []
+        multi30k = [f"--multi30k={paths.SOURCES}"] if "task1" in self.references else []
+        return [*self._settings_option, *multi30k]
 
     @property
     def code(self) -> str:
         """Digest of the code that translates and measures."""
-        modules = registry.of_translation(self.provider)
-        return code.digest("measure-translation-quality", *modules)
-
-    @property
-    def minutes(self) -> int:
-        return self.translation.minutes if self.references else 60
-
-    @property
-    def services(self) -> int:
-        return self.translation.services if self.references else 0
-
-    @property
-    def gpus(self) -> int:
-        return self.translation.gpus if self.references else 0
+        return self._digest("measure-translation-quality")
 
 
 def of_quality(plan: Plan, dataset: str, source: str, target: str) -> Measurement:
     """The measurement of the quality of a pair's translations."""
-    return Measurement(of_captions(plan, dataset, source, target))
+    return Measurement(plan, dataset, source, target)
 
 
 def measured_pairs(plan: Plan) -> list[str]:

@@ -39,6 +39,5 @@ from pipeline.settings.translations import query_pairs as query_pairs
 from pipeline.settings.translations import training_pairs as training_pairs
 from pipeline.settings.translations import translated_origins as translated_origins
 from pipeline.settings.translations import translation_sources as translation_sources
-from pipeline.settings.translations import unlisted_languages as unlisted_languages
 from pipeline.settings.translations import via_english as via_english
 from pipeline.settings.translations import without_translations as without_translations

@@ -18,7 +18,7 @@ def hub_models(settings: Configuration, pairs: Iterable[str]) -> HubModels:
     bert = settings.bert.model
     providers = {pair: settings.translation.provider_of(pair) for pair in pairs}
     marian = {
-        MarianModel(name=provider.model.format(source=pair[:2], target=pair[3:]), revision=provider.revision)
+        MarianModel(name=provider.model_of(*pair.split("-")), revision=provider.revision)
         for pair, provider in providers.items()
         if isinstance(provider, MarianProvider)
     }

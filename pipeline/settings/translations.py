@@ -3,12 +3,10 @@
 A pair is written `SOURCE-TARGET`, as in `translation.pairs`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from pipeline.settings.configuration import Configuration
 from pipeline.training.settings import Captions
-from pipeline.translation.service_languages import unlisted_message
-from pipeline.translation.settings import ServiceProvider, origin_of
 
 CONSISTENCY = ("average", "learned")  # how scores of a query and its translations become one
 
@@ -63,13 +61,13 @@ def without_translations(settings: Configuration, dataset: str, name: str) -> li
     Translations are from English, or into English from the data set's other languages.
     """
     experiment, languages = settings.experiments_on(dataset)[name], settings.datasets[dataset].languages
-    expected = {"human": [], "human+mt": languages}.get(
-        experiment.captions, [code for code in languages if code != "en"]
-    )
+    captions = experiment.captions
     return [
-        language
-        for language in experiment.languages
-        if language in expected and not translation_sources(languages, language, experiment.captions)
+        code
+        for code in experiment.languages
+        if code in languages
+        and (captions == "human+mt" or (captions != "human" and code != "en"))
+        and not translation_sources(languages, code, captions)
     ]
 
 
@@ -86,7 +84,7 @@ def translated_origins(settings: Configuration, dataset: str) -> dict[str, str]:
         if source := data.borrowed_translations.get(code):
             origins[code] = source.origin
         elif provider := settings.translation.provider_of(f"en-{code}"):
-            origins[code] = origin_of(provider)
+            origins[code] = provider.origin
     return origins
 
 
@@ -146,8 +144,10 @@ def needs_query_translation(settings: Configuration, dataset: str, pair: str) ->
 def missing_providers(settings: Configuration, pairs_of_datasets: Iterable[DatasetPair]) -> str:
     """A message about pairs without a provider, each pair once; empty if all have one."""
     datasets: dict[str, list[str]] = {}
-    for dataset, pair in _to_translate(settings, pairs_of_datasets):
-        if settings.translation.provider_of(pair) is None:
+    for dataset, pair in dict.fromkeys(pairs_of_datasets):
+        data = settings.datasets.get(dataset)
+        borrowed = data is not None and pair.removeprefix("en-") in data.borrowed_translations
+        if not borrowed and settings.translation.provider_of(pair) is None:
             datasets.setdefault(pair, []).append(dataset)
     if not datasets:
         return ""
@@ -163,27 +163,3 @@ def missing_providers(settings: Configuration, pairs_of_datasets: Iterable[Datas
             *(f"  - {names}: {need}" for names, need in PROVIDERS.items()),
         ]
     )
-
-
-def unlisted_languages(settings: Configuration, pairs_of_datasets: Iterable[DatasetPair]) -> str:
-    """A message about services that are not known to translate a language; empty if there are none."""
-    languages: dict[str, list[str]] = {}
-    for _, pair in _to_translate(settings, pairs_of_datasets):
-        key = f"pairs.{pair}" if pair in settings.translation.pairs else "default"
-        languages.setdefault(key, []).extend(pair.split("-"))
-    lines = []
-    for key, codes in languages.items():
-        provider = settings.translation.provider_of(key.removeprefix("pairs."))
-        if isinstance(provider, ServiceProvider) and (
-            unlisted := unlisted_message(provider.provider, dict.fromkeys(codes), provider.codes or {})
-        ):
-            lines.append(f"  - translation.{key}: {unlisted}")
-    return "\n".join(["Translations that are needed cannot be requested:", *lines]) if lines else ""
-
-
-def _to_translate(settings: Configuration, pairs_of_datasets: Iterable[DatasetPair]) -> Iterator[DatasetPair]:
-    """The pairs that providers translate, each once; borrowed translations are left out."""
-    for dataset, pair in dict.fromkeys(pairs_of_datasets):
-        data = settings.datasets.get(dataset)
-        if not data or pair.removeprefix("en-") not in data.borrowed_translations:
-            yield dataset, pair

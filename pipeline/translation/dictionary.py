@@ -21,15 +21,6 @@ Candidates = dict[str, list[str]]  # word -> translations, the best first
 _MAX_SHORT = 2  # letters
 
 
-def training_word_counts(path: Path | None, language: str) -> Counter[str]:
-    """How often each word occurs in the training captions of a sentence table; empty without a table."""
-    if path is None:
-        return Counter()
-    table = read_sentences(path)
-    training = table[(table["split"] == "train") & (table["language"] == language)]
-    return Counter(word for tokens in training["tokens"] for word in tokens.split())
-
-
 class DictionaryTranslator:
     """Replace each word by one translation.
 
@@ -45,6 +36,8 @@ class DictionaryTranslator:
         dictionaries: files named `SOURCE-TARGET.txt` or `TARGET-SOURCE.txt`; earlier files come first.
         target_words: counts of words in captions of the target language; empty: not known.
     """
+
+    version = ""
 
     def __init__(
         self, source: str, target: str, dictionaries: Sequence[Path], target_words: Counter[str] | None = None
@@ -87,6 +80,18 @@ class DictionaryTranslator:
                 parts.append(word[start:end])
             start = end or start + 1
         return parts
+
+
+def dictionary_translator(
+    source: str, target: str, dictionaries: Sequence[Path], target_sentences: Path | None
+) -> DictionaryTranslator:
+    """The translator that counts words in the training captions of a sentence table, if there is one."""
+    if target_sentences is None:
+        return DictionaryTranslator(source, target, dictionaries)
+    table = read_sentences(target_sentences)
+    training = table[(table["split"] == "train") & (table["language"] == target)]
+    counts = Counter(word for tokens in training["tokens"] for word in tokens.split())
+    return DictionaryTranslator(source, target, dictionaries, counts)
 
 
 def read_dictionaries(paths: Sequence[Path], source: str, target: str) -> Candidates:

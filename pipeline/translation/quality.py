@@ -10,14 +10,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.common.errors import InputError
-from pipeline.common.files import atomic_write, require_file
+from pipeline.common.files import atomic_write
 from pipeline.datasets.languages import language
 from pipeline.datasets.table import read_captions
 from pipeline.translation.parallel import NO_TRANSLATIONS, multi30k_translations, translations_in
-from pipeline.translation.providers import Provider, check_arguments, translator_of
-from pipeline.translation.settings import Limits, TranslatorSettings
-from pipeline.translation.translate import Translator
+from pipeline.translation.settings import ProviderBlock
+from pipeline.translation.translate import Translator, translator_of
 
 COLUMNS = [
     "scale", "dataset", "split", "source", "target", "provider", "version", "sentences",
@@ -30,59 +28,49 @@ NO_REFERENCE = "no human translation of the same sentences"
 def measure_translation_quality(
     source: str,
     target: str,
-    provider: Provider,
     scale: str,
     dataset: str,
     output: Path,
+    settings: ProviderBlock | None = None,
     multi30k: Path | None = None,
-    captions: Sequence[Path] | None = None,
-    dictionaries: Sequence[Path] | None = None,
+    captions: Sequence[Path] = (),
+    dictionaries: Sequence[Path] = (),
     target_sentences: Path | None = None,
     cache: Path | None = None,
-    settings: TranslatorSettings | None = None,
-    limits: Limits | None = None,
+    requests_per_second: float = 1.0,
 ) -> None:
     """Measure BLEU and chrF of one language pair against human translations.
 
     Args:
         source: ISO 639-1 code.
         target: ISO 639-1 code.
-        provider: measured together with the published translations, or `files`, for only these.
         scale: value of the column `scale`.
         dataset: name of the data set in the table.
         output: CSV to write.
-        multi30k: folder with the files of Multi30K's task 1, laid out as HOST/PATH.
+        settings: JSON: a provider with its settings (docs/translation.md), measured together with the
+            published translations; default: only these.
+        multi30k: folder with the files of Multi30K's task 1, laid out as HOST/PATH, in place of captions.
         captions: caption tables of both languages.
         dictionaries: with dictionary: en-de.txt or de-en.txt, in MUSE's format.
         target_sentences: with dictionary: sentence table of the target language, whose training captions
             decide between a word's translations.
         cache: with marian and services: SQLite file of all translations, created if missing.
-        settings: with marian and services: JSON: settings of the provider, such as model or url.
-        limits: with services: JSON: limits on requests (docs/translation.md).
+        requests_per_second: with services.
     """
-    arguments = {
-        "dictionaries": dictionaries, "target_sentences": target_sentences, "cache": cache,
-        "settings": settings, "limits": limits,
-    }  # fmt: skip
-    check_arguments(provider, source, target, arguments)
-    parallel = _parallel(multi30k, captions)
-    translator, version = None, ""
-    if provider != "files" and not pairs_between(parallel, source, target).empty:
-        translator, version = translator_of(
-            provider, source, target, dictionaries, target_sentences, cache, settings, limits
-        )
-    rows = quality_table(parallel, source, target, translator, provider, version)
-    write_quality(rows.assign(scale=scale, dataset=dataset, split="test"), output)
-
-
-def _parallel(multi30k: Path | None, captions: Sequence[Path] | None) -> pd.DataFrame:
-    if multi30k is not None and captions is not None:
-        raise InputError("Give --multi30k or --captions, not both: where the human translations are.")
+    parallel = NO_TRANSLATIONS
     if multi30k is not None:
-        return multi30k_translations(multi30k)
-    if captions is None:
-        return NO_TRANSLATIONS
-    return translations_in(pd.concat(map(read_captions, captions), ignore_index=True))
+        parallel = multi30k_translations(multi30k)
+    elif captions:
+        parallel = translations_in(pd.concat(map(read_captions, captions), ignore_index=True))
+    translator, provider = None, "files"
+    if settings is not None and not pairs_between(parallel, source, target).empty:
+        provider = settings.provider
+    if settings is not None and provider != "files":
+        translator = translator_of(
+            settings, source, target, dictionaries, target_sentences, cache, requests_per_second
+        )
+    rows = quality_table(parallel, source, target, translator, provider)
+    _write(rows.assign(scale=scale, dataset=dataset, split="test"), output)
 
 
 def quality_table(
@@ -91,7 +79,6 @@ def quality_table(
     target: str,
     translator: Translator | None = None,
     provider: str = "",
-    version: str = "",
 ) -> pd.DataFrame:
     """Scores of a translator, and of the translations published with the data, for one pair of languages.
 
@@ -99,7 +86,7 @@ def quality_table(
 
     Args:
         parallel: sentences and their translations (parallel.py).
-        translator: None: only published translations. provider, version: its name in the table.
+        translator: None: only published translations. provider: its name in the table.
 
     Returns:
         One row per translator, without scale, dataset and split. If the pair has no human translations, one
@@ -110,12 +97,12 @@ def quality_table(
     if human.empty:
         return pd.DataFrame([{"source": source, "target": target, "note": NO_REFERENCE}])
     captions, references = list(human["caption"]), list(human["translation"])
-    translations = [
-        (origin, "published", _published_translations(pairs[pairs["origin"] == origin], human["sentence"]))
-        for origin in sorted(set(pairs["origin"]) - {"human"})
-    ]
+    translations = []
+    for origin, published in pairs[pairs["origin"] != "human"].groupby("origin"):
+        answers = published.set_index("sentence")["translation"].reindex(human["sentence"], fill_value="")
+        translations.append((origin, "published", list(answers)))
     if translator is not None:
-        translations.append((provider, version, translator.translate(captions)))
+        translations.append((provider, translator.version, translator.translate(captions)))
     rows = [
         {"provider": name, "version": version_of, **scores(answers, references, target)}
         for name, version_of, answers in translations
@@ -150,17 +137,11 @@ def tabulate_translation_quality(parts: Sequence[Path], output: Path) -> None:
         parts: outputs of `measure-translation-quality`.
         output: CSV to write.
     """
-    tables = [
-        pd.read_csv(require_file(path, "a part of the table", "Run measure-translation-quality."), dtype=str)
-        for path in parts
-    ]
-    write_quality(pd.concat(tables, ignore_index=True), output)
+    tables = [pd.read_csv(path, dtype=str) for path in parts]
+    _write(pd.concat(tables, ignore_index=True), output)
 
 
-def write_quality(table: pd.DataFrame, output: Path) -> None:
-    """Write a table of scores, with all columns, in its order."""
-    if unknown := sorted(set(table.columns) - set(COLUMNS)):
-        raise InputError(f"Not a table of translation quality: found columns {', '.join(unknown)}.")
+def _write(table: pd.DataFrame, output: Path) -> None:
     rows = table.reindex(columns=COLUMNS).sort_values(["dataset", "source", "target", "provider"])
     with atomic_write(output) as temporary:
         rows.to_csv(temporary, index=False, lineterminator="\n")
@@ -175,8 +156,3 @@ def pairs_between(parallel: pd.DataFrame, source: str, target: str) -> pd.DataFr
         (parallel["source"] == target) & (parallel["target"] == source) & (parallel["origin"] == "human")
     ]
     return back.rename(columns={"caption": "translation", "translation": "caption"})
-
-
-def _published_translations(translations: pd.DataFrame, sentences: pd.Series) -> list[str]:
-    answers = dict(zip(translations["sentence"], translations["translation"], strict=True))
-    return [answers.get(sentence, "") for sentence in sentences]

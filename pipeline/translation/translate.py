@@ -2,36 +2,35 @@
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from random import Random
 from typing import NamedTuple, Protocol
 
 import pandas as pd
 
+from pipeline import registry
 from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write
 from pipeline.datasets.captions import SENTENCE_COLUMNS, SPLITS
 from pipeline.datasets.select import original_captions
 from pipeline.datasets.tokenize import with_tokens
-from pipeline.translation.translation_status import EMPTY, FAULT, OK, SAME, SCRIPT, translation_status
+from pipeline.translation.settings import DictionaryProvider, ProviderBlock, ServiceProvider
+from pipeline.translation.translation_status import OK, translation_status
 
 log = logging.getLogger("pipeline")
 
 LEFT_OUT = ["image", "split", "caption", "answer", "status"]
 
-_MEANINGS = {
-    EMPTY: "empty",
-    SAME: "the caption itself",
-    SCRIPT: "in another script",
-    FAULT: "escaped, damaged or a notice of the service",
-}
+_SHOWN = 5  # pairs of a caption and its answer in the log
 
 
 class Translator(Protocol):
-    """Anything that translates captions from one language to another."""
+    """Anything that translates captions from one language to another; `version` is that of its model."""
 
     source: str
     target: str
+    version: str
 
     def translate(self, sentences: Sequence[str]) -> list[str]:
         """Translations in the order of the sentences; empty if there is none."""
@@ -46,6 +45,29 @@ class Translations(NamedTuple):
 
     table: pd.DataFrame
     left_out: pd.DataFrame
+
+
+def translator_of(
+    settings: ProviderBlock,
+    source: str,
+    target: str,
+    dictionaries: Sequence[Path],
+    target_sentences: Path | None,
+    cache: Path | None,
+    requests_per_second: float,
+) -> Translator:
+    """The translator of a pair of languages; each is imported by name, so that its code counts only here."""
+    kind = registry.load(registry.translator(settings.provider))
+    if isinstance(settings, DictionaryProvider):
+        translator: Translator = kind(source, target, dictionaries, target_sentences)
+        return translator
+    if cache is None:
+        raise InputError(
+            f"provider {settings.provider}: --cache is missing, the file that keeps its answers."
+        )
+    rate = [requests_per_second] if isinstance(settings, ServiceProvider) else []
+    translator = kind(source, target, settings, cache, *rate)
+    return translator
 
 
 def translate(
@@ -68,28 +90,31 @@ def translate(
     Raises:
         InputError: there is nothing to translate, or no answer is a translation.
     """
-    of_source = sentences[sentences["language"] == translator.source]
-    if of_source.empty:
-        languages = ", ".join(sorted(sentences["language"].unique()))
-        raise InputError(f"There are no sentences in {translator.source!r} to translate; found {languages}.")
-    of_origin = original_captions(of_source, source_origin)
+    source, target = translator.source, translator.target
+    of_origin = original_captions(sentences, source_origin)
     of_origin = of_origin[of_origin["split"].isin(splits)]
     captions = list(of_origin["caption"])
-    answers = translator.translate(captions)
+    pairs = list(zip(captions, translator.translate(captions), strict=True))
+    # A person sees at once what a service has answered.
+    shown = "; ".join(
+        f"{caption!r} -> {answer!r}" for caption, answer in Random().sample(pairs, min(_SHOWN, len(pairs)))
+    )
+    log.info("%s-%s, %d captions, some of them: %s", source, target, len(pairs), shown)
     with_answers = of_origin.assign(
-        answer=answers,
-        status=[translation_status(*pair, translator.target) for pair in zip(captions, answers, strict=True)],
+        answer=[answer for _, answer in pairs],
+        status=[translation_status(caption, answer, target) for caption, answer in pairs],
     )
     is_translation = with_answers["status"] == OK
     left_out = with_answers.loc[~is_translation, LEFT_OUT]
-    _log_left_out(translator, left_out, len(of_origin))
+    if len(left_out):
+        counts = left_out["status"].value_counts().to_dict()
+        log.warning("%s-%s: left out, since they are not translations: %s", source, target, counts)
+    if not is_translation.any():
+        raise InputError(f"{source}-{target}: no caption could be translated.")
     table = with_answers[is_translation].assign(
-        language=translator.target,
-        caption=with_answers["answer"],
-        origin=provider,
-        source_language=translator.source,
+        language=target, caption=with_answers["answer"], origin=provider, source_language=source
     )
-    return Translations(with_tokens(table[SENTENCE_COLUMNS], translator.target), left_out)
+    return Translations(with_tokens(table[SENTENCE_COLUMNS], target), left_out)
 
 
 def write_report(path: Path, translations: Translations, **pair: str) -> None:
@@ -105,31 +130,34 @@ def write_report(path: Path, translations: Translations, **pair: str) -> None:
         temporary.write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
-def _log_left_out(translator: Translator, left_out: pd.DataFrame, captions: int) -> None:
-    pair = f"{translator.source}-{translator.target}"
-    counts = left_out["status"].value_counts()
-    for status, meaning in _MEANINGS.items():
-        if count := counts.get(status, 0):
-            log.warning("%s: %d of %d translations are %s and left out", pair, count, captions, meaning)
-    if len(left_out) == captions:
-        raise InputError(
-            f"No sentence could be translated from {translator.source!r} to {translator.target!r}."
-        )
-
-
-def published_translations(captions: pd.DataFrame, source: str, target: str, origin: str) -> Translations:
+def published_translations(
+    captions: pd.DataFrame, source: str, target: str, origin: str, split: Mapping[str, str] | None = None
+) -> Translations:
     """All translations from `source` to `target` published with the data.
 
+    Args:
+        split: image -> train, val or test, for translations that another data set of the same images has;
+            only its images are kept.
+
     Raises:
-        InputError: the caption table has none of this origin.
+        InputError: the caption table has none of this origin, or of these images.
     """
     pair = captions[(captions["language"] == target) & (captions["source_language"] == source)]
-    of_origin = pair[pair["origin"] == origin]
-    if of_origin.empty:
+    table = pair[pair["origin"] == origin]
+    if table.empty:
         origins = ", ".join(sorted(pair["origin"].unique())) or "none"
         raise InputError(
             f"There are no translations from {source!r} to {target!r} of origin {origin!r}; "
             f"origins of this pair of languages: {origins}."
         )
+    if split is not None:
+        table = table[table["image"].isin(split.keys())]
+        if missing := len(split) - table["image"].nunique():
+            log.warning("%d of %d images have no translations to borrow", missing, len(split))
+        if table.empty:
+            raise InputError(
+                "borrowed_translations needs a data set of the same images; none has translations."
+            )
+        table = table.assign(split=table["image"].map(split))
     nothing = pd.DataFrame(columns=LEFT_OUT)
-    return Translations(with_tokens(of_origin, target), nothing)
+    return Translations(with_tokens(table, target)[SENTENCE_COLUMNS], nothing)

@@ -1,160 +1,192 @@
-"""Translation by web services: many captions per request, one per line, within the permitted rates."""
+"""Translation by web services through deep-translator: many captions per request, one per line.
 
+deep-translator gives its requests no time limit and does not repeat them; a session takes the place of
+`requests` in its modules. No message shows a URL, an answer's text or a key.
+"""
+
+import html
 import logging
-import random
-import threading
+import math
+import os
+import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from urllib.parse import quote_plus
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote_plus, urlsplit
 
+import deep_translator
+import requests
+from deep_translator.exceptions import NotValidLength
+
+from pipeline.common.errors import InputError, raise_together
 from pipeline.common.progress import duration
-from pipeline.translation.answers import fault, unescape_answer
-from pipeline.translation.cache import Cache, Model
-from pipeline.translation.cached_translator import EngineStopped, StoreAnswers
-from pipeline.translation.notices import stopping_notice
-from pipeline.translation.services import SERVICES, Service, ServiceClient
-from pipeline.translation.session import ServiceUnavailable, TextRefused
-from pipeline.translation.settings import Limits, ServiceProvider
-from pipeline.translation.translation_status import letters
+from pipeline.datasets.languages import language
+from pipeline.translation.cache import CachedTranslator, Model
+from pipeline.translation.settings import ServiceProvider
 
 log = logging.getLogger("pipeline")
 
-_FIRST_PAUSE = 2.0  # seconds
-_MAX_REFUSALS = 20  # consecutive refused captions after which the service is at fault
+
+class Service(NamedTuple):
+    """What is specific to one service.
+
+    `keys`: environment variables of its keys, by deep-translator's argument. It reads them by itself, but
+    only when it is imported. `characters`: the longest text of a request. `url_bytes`: the longest text where
+    it is part of the URL, percent-encoded.
+    """
+
+    translator: str
+    keys: Mapping[str, str]
+    characters: int
+    url_bytes: int
+
+
+# Google refuses URLs above 16 KiB (1,800 Chinese characters passed, 1,900 did not: deep-translator's
+# issue 224). All other services except Microsoft's also have the text in the URL; common servers accept
+# 8,000.
+SERVICES = {
+    "google": Service("GoogleTranslator", {}, 4_999, 16_000),
+    "deepl": Service("DeeplTranslator", {"api_key": "DEEPL_API_KEY"}, 50_000, 8_000),
+    "libre": Service("LibreTranslator", {"api_key": "LIBRE_API_KEY"}, 5_000, 8_000),
+    "microsoft": Service("MicrosoftTranslator", {"api_key": "MICROSOFT_API_KEY"}, 50_000, 150_000),
+    "baidu": Service("BaiduTranslator", {"appid": "BAIDU_APPID", "appkey": "BAIDU_APPKEY"}, 6_000, 8_000),
+    "mymemory": Service("MyMemoryTranslator", {}, 499, 8_000),
+}
+
+_HTTPS = {"mymemory": "https://api.mymemory.translated.net/get"}  # deep-translator asks it over http
+_NOTICE = "MYMEMORY WARNING"  # of a used-up quota, in place of a translation and with status 200
+_TIMEOUT = 60.0  # seconds without a byte
+_PAUSES = tuple(
+    min(2.0**number, 900.0) for number in range(1, 13)
+)  # seconds before retries; an hour together
+_TOO_LONG = (400, 413, 414, 431)  # 400 is Google's answer to a URL that is too long
+_BUSY = (408, 425, 429)  # and 5xx
+_LOST = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
 _NEWLINE = len(quote_plus("\n"))
-_MAX_ALIKE = 5  # consecutive captions with the same answer after which it is not a translation
-_FEW = 3  # captions that may all have one answer if there are no others
 
 
-def web_engine(
-    source: str, target: str, settings: ServiceProvider, cache: Cache, limits: Limits
-) -> "WebEngine":
-    """The engine of a service for a pair of languages; answers in other `codes` are another version's."""
-    name, url = settings.provider, settings.url or ""
-    version = "" if settings.version is None else str(settings.version)
-    codes = [f"{code}={own}" for code, own in (settings.codes or {}).items() if code in (source, target)]
-    model = Model(name, " ".join(filter(None, (version, url, *sorted(codes)))), source, target)
-    client = ServiceClient(name, source, target, url, limits, settings.codes)
-    return WebEngine(model, client, SERVICES[name], url or name, cache, limits)
-
-
-class WebEngine:
-    """An `Engine` (cached_translator.py) over a web service.
+class WebTranslator(CachedTranslator):
+    """A translator (cache.py) over a web service; answers in other `codes` are another version's.
 
     Args:
-        client: translates a text; raises `ServiceUnavailable`, `TextRefused` or `EngineStopped`.
-        service: limits of a request. name: the name under which requests are counted.
-        cache: where requests are counted.
+        pauses: seconds before each retry of a request.
+
+    Raises:
+        InputError: a key is not in the environment.
     """
 
     def __init__(
         self,
-        model: Model,
-        client: Callable[[str], str],
-        service: Service,
-        name: str,
-        cache: Cache,
-        limits: Limits,
+        source: str,
+        target: str,
+        settings: ServiceProvider,
+        cache: Path,
+        requests_per_second: float = 1.0,
+        pauses: Sequence[float] = _PAUSES,
     ):
-        self.model, self.client, self.service, self.name = model, client, service, name
-        self.cache, self.limits = cache, limits
-        self._stop = threading.Event()
-        self._last_answer = 0.0
-        self._pause_reason = "a pause that an earlier answer asked for"
-        self._refusals = 0
+        name, url, codes = settings.provider, settings.url or "", settings.codes or {}
+        own_codes = sorted(f"{code}={own}" for code, own in codes.items() if code in (source, target))
+        version = " ".join(filter(None, (settings.version, url, *own_codes)))
+        super().__init__(Model(name, version, source, target), cache)
+        self.service = SERVICES[name]
+        lacking = [f"{key} is not set" for key in self.service.keys.values() if not os.environ.get(key)]
+        raise_together(lacking, f"provider {name}: its keys are read from environment variables:")
+        # To the addresses of DeepL and LibreTranslate, deep-translator adds the name of a page.
+        address = f"{url.rstrip('/')}/" if url and name in ("deepl", "libre") else url or _HTTPS.get(name, "")
+        session = _Session(1 / requests_per_second, pauses)
+        known = [codes.get(code) or language(code).services.get(name, code) for code in (source, target)]
+        self._translator = _deep_translator(self.service, known, address, session)
 
-    def translate(self, texts: Sequence[str], store: StoreAnswers) -> None:
-        """Pass the translations to `store`, request by request; a refused caption gets none.
+    def ask(self, texts: Sequence[str]) -> Iterator[dict[str, str]]:
+        """Yield the answers request by request; a caption that the service refuses has an empty one."""
+        for batch in request_batches(texts, self.service):
+            yield from self._ask_in_parts(batch)
 
-        Answers that are all the same wait until another one has come.
-
-        Raises:
-            EngineStopped: the day's requests are used up, no answer came for too long, or the user must act.
-        """
-        self._stop.clear()
-        self._last_answer, self._refusals = time.monotonic(), 0
-        waiting = _Waiting(store)
-        with ThreadPoolExecutor(self.limits.max_connections) as threads:
-            batches = request_batches(texts, self.service)
-            jobs = [threads.submit(self._translate, batch, waiting.store) for batch in batches]
-            try:
-                for job in as_completed(jobs):
-                    job.result()
-            finally:
-                self._stop.set()
-                threads.shutdown(cancel_futures=True)
-        waiting.finish()
-
-    def _translate(self, texts: list[str], store: StoreAnswers) -> None:
-        lines = [_line(text) for text in texts]
-        try:
-            answers = split_answer(self._request("\n".join(lines)), lines, self.model.target)
-        except TextRefused as refusal:
-            if len(texts) == 1:
-                self._note_refusal(texts[0], refusal)
-                return
-            answers = None
-        if answers is not None:
-            self._refusals = 0
-            store(dict(zip(texts, answers, strict=True)))
-            return
-        middle = len(texts) // 2
-        for half in (texts[:middle], texts[middle:]):
-            self._translate(half, store)
+    def _ask_in_parts(self, texts: list[str]) -> Iterator[dict[str, str]]:
+        """Answers to some captions; if the lines of an answer are not as many, each half is asked again."""
+        answer = self._request("\n".join(map(_line, texts)))
+        lines = [_line(line) for line in answer.strip().split("\n")]
+        if len(lines) == len(texts) and all(lines):
+            yield dict(zip(texts, lines, strict=True))
+        elif len(texts) == 1:
+            yield {texts[0]: ""}
+        else:
+            middle = len(texts) // 2
+            yield from self._ask_in_parts(texts[:middle])
+            yield from self._ask_in_parts(texts[middle:])
 
     def _request(self, text: str) -> str:
-        """Repeat a request until it is answered; the pauses double and delay all jobs of this service."""
-        max_pause = self.limits.max_pause
-        pause = min(_FIRST_PAUSE, max_pause)
+        """The translation of a text, empty if deep-translator finds none in the answer."""
+        try:
+            answer = html.unescape(self._translator.translate(text) or "")  # MyMemory escapes its answers
+        except InputError:
+            raise
+        except Exception as error:  # those of deep-translator have no common base, and some name the key
+            if "\n" not in text:
+                log.warning("%s: no translation (%s): %r", self.model.provider, type(error).__name__, text)
+            return ""
+        if _NOTICE in answer:
+            raise InputError(f"the service answers with a notice instead of a translation ({_NOTICE}).")
+        return answer
+
+
+class _Session(requests.Session):
+    """Requests that wait for their turn, end after some time, and are repeated where that may help.
+
+    Redirects are not followed, since they could lead captions and keys to another host.
+    """
+
+    exceptions = requests.exceptions
+
+    def __init__(self, interval: float, pauses: Sequence[float]):
+        super().__init__()
+        self.interval, self.pauses, self.next = interval, pauses, 0.0
+        logging.getLogger("urllib3").setLevel(logging.ERROR)  # it logs URLs, and some contain keys
+
+    def request(self, method: Any, url: Any, *arguments: Any, **options: Any) -> requests.Response:
+        """The response to a request; raises `InputError` if the service is not available or refuses."""
+        options |= {"timeout": _TIMEOUT, "allow_redirects": False}
+        host = urlsplit(str(url)).hostname
+        pauses = iter(self.pauses)
         while True:
-            self._wait_for_turn()
+            time.sleep(max(0.0, self.next - time.monotonic()))
+            self.next = time.monotonic() + self.interval
+            delay = 0.0
             try:
-                answer = self.client(text)
-            except ServiceUnavailable as error:
-                seconds = max(pause * random.uniform(0.5, 1), error.retry_after)
-                log.warning("%s: %s, pausing for %s", self.name, error, duration(seconds))
-                self._pause_reason = str(error)
-                self.cache.hold(self.name, seconds)
-                self._check_wait(seconds)
-                pause = min(2 * pause, max_pause)
+                response = super().request(method, url, *arguments, **options)
+            except _LOST as error:
+                reason = type(error).__name__
             else:
-                self._last_answer = time.monotonic()
-                return answer
+                if response.status_code < 300:
+                    return response
+                if response.status_code in _TOO_LONG:
+                    raise NotValidLength(host)
+                reason = f"status {response.status_code}"
+                if response.status_code not in _BUSY and response.status_code < 500:
+                    raise InputError(f"{host} answered {reason}; check its address (`url`), key and quota.")
+                header = response.headers.get("Retry-After", "")
+                delay = float(header) if header.isdecimal() else 0.0
+            pause = max(delay, next(pauses, math.inf))
+            if pause > max(self.pauses, default=0.0):
+                wait = f" and asks to wait for {duration(delay)}" if delay else ""
+                raise InputError(f"{host} gives no translations ({reason}){wait}.")
+            log.warning("%s: %s, again in %s", host, reason, duration(pause))
+            time.sleep(pause)
 
-    def _wait_for_turn(self) -> None:
-        limits = self.limits
-        if self._stop.is_set():
-            raise EngineStopped("")
-        turn = self.cache.reserve(self.name, limits.requests_per_second, limits.requests_per_day)
-        if turn is None:
-            raise EngineStopped(
-                f"The {limits.requests_per_day:,} requests of this day (UTC) are used up "
-                "(translation.limits.requests_per_day)."
-            )
-        seconds = turn - time.time()
-        self._check_wait(seconds)
-        if self._stop.wait(max(0.0, seconds)):
-            raise EngineStopped("")
 
-    def _check_wait(self, seconds: float) -> None:
-        since = time.monotonic() - self._last_answer
-        if since + seconds > self.limits.max_wait:
-            raise EngineStopped(
-                f"No answer for {duration(since)} ({self._pause_reason}), and the next request may be sent "
-                f"in {duration(seconds)}; translation.limits.max_wait is {duration(self.limits.max_wait)}."
-            )
-
-    def _note_refusal(self, text: str, refusal: TextRefused) -> None:
-        pair = f"{self.name} {self.model.source}-{self.model.target}"
-        log.warning("%s: left without a translation (%s): %r", pair, refusal, text)
-        self._refusals += 1
-        if self._refusals >= _MAX_REFUSALS:
-            raise EngineStopped(
-                f"{_MAX_REFUSALS} captions in a row were refused ({refusal}). The service may require a "
-                "person at a browser, not support the languages, or have another address (`url`): see what "
-                "it answers in a browser."
-            )
+def _deep_translator(service: Service, codes: Sequence[str], address: str, session: _Session) -> Any:
+    """The translator of deep-translator between two of the service's codes."""
+    library = getattr(deep_translator, service.translator)
+    setattr(sys.modules[library.__module__], "requests", session)  # noqa: B010
+    # deep-translator would ask Microsoft for its languages when it is made.
+    kind = type("Translator", (library,), {"_get_supported_languages": lambda translator: {}})
+    keys = {argument: os.environ[name] for argument, name in service.keys.items()}
+    translator = kind(source="auto", target="auto", **keys)
+    translator._source, translator._target = codes  # its own lists of languages date from 2023
+    if address:
+        translator._base_url = address  # only LibreTranslator has an argument for it
+    return translator
 
 
 def request_batches(texts: Iterable[str], service: Service) -> Iterator[list[str]]:
@@ -171,76 +203,6 @@ def request_batches(texts: Iterable[str], service: Service) -> Iterator[list[str
         characters, size = characters + more, size + wider
     if batch:
         yield batch
-
-
-def split_answer(answer: str, lines: Sequence[str], target: str) -> list[str] | None:
-    """The translation of each line; None if the lines of an answer cannot be separated safely.
-
-    They cannot if lines were merged, dropped, added, left blank or numbered, are all the same, or contain
-    what no translation contains. Lines that changed places are not detected.
-
-    Raises:
-        TextRefused: the answer to a single line is not a translation.
-        EngineStopped: it is a notice that the service translates nothing.
-    """
-    if stopping_notice(" ".join(lines), answer):
-        raise EngineStopped(
-            f"The service answered with a notice instead of a translation: {_line(answer)[:200]!r} (for "
-            f"{lines[0][:60]!r}). Check its address (`url`), key and quota."
-        )
-    parts = [_line(part) for part in answer.strip().split("\n")]
-    if len(lines) == 1:
-        parts = [part for part in parts if part] or [""]
-        if len(parts) > 1:
-            raise TextRefused(f"{len(parts)} lines for one: {' / '.join(parts)[:80]!r}")
-    if len(parts) != len(lines) or not (all(parts) or len(lines) == 1):
-        return None
-    translations = [unescape_answer(line, part) for line, part in zip(lines, parts, strict=True)]
-    faults = [fault(*pair, target) for pair in zip(lines, translations, strict=True)]
-    if len(lines) == 1 and faults[0]:
-        raise TextRefused(f"its answer is not a translation: {faults[0]}")
-    if any(faults) or (len(lines) > 1 and len(set(translations)) == 1 < len(set(map(letters, lines)))):
-        return None
-    return translations
-
-
-class _Waiting:
-    """Answers that wait, because a service that gives all captions the same answer translates none."""
-
-    def __init__(self, store: StoreAnswers):
-        self._store = store
-        self._lock = threading.Lock()
-        self._waiting: dict[str, str] = {}
-
-    def store(self, answers: Mapping[str, str]) -> None:
-        """Store answers, or let them wait while all since the last different answer are equal."""
-        with self._lock:
-            if len({*self._waiting.values(), *answers.values()}) > 1:
-                self._pass_on()
-            self._waiting |= answers
-            if len(set(answers.values())) > 1:
-                self._pass_on()
-            self._check(_MAX_ALIKE)
-
-    def finish(self) -> None:
-        """Store the answers that still wait."""
-        with self._lock:
-            self._check(_FEW)
-            self._pass_on()
-
-    def _check(self, limit: int) -> None:
-        if len(set(map(letters, self._waiting))) >= limit:
-            answer = next(iter(self._waiting.values()))
-            first = ", ".join(map(repr, list(self._waiting)[:2]))
-            raise EngineStopped(
-                f"The service gives {len(self._waiting)} captions ({first}, ...) one answer, "
-                f"{answer[:80]!r}, which is not stored: check its address (`url`), languages and quota."
-            )
-
-    def _pass_on(self) -> None:
-        if self._waiting:
-            self._store(self._waiting)
-        self._waiting = {}
 
 
 def _line(text: str) -> str:

@@ -131,7 +131,7 @@ CONFIGURATION = [
     Edit("`images.crop`", configure(images={"crop": 56}), EXTRACTED),
     Edit("`images.batch_size`", configure(images={"batch_size": 2}), set(), often=True),
     Edit("`images.shards`", configure(images={"shards": 2}), {"extract_shard", *EXTRACTED}),
-    Edit("`translation.limits`", configure(translation={"limits": {"timeout": 30}}), set()),
+    Edit("`translation.requests_per_second`", configure(translation={"requests_per_second": 30}), set()),
 ]
 MODULES = [
     Edit(

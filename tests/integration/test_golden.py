@@ -26,7 +26,6 @@ ALL_STAGES = STAGES | SEARCH_STAGES
 # Commands that people run by hand.
 WITHOUT_RULE = {
     *("show-table", "serve", "search", "embed"),
-    *(name for name in STAGES if name.endswith("-translations")),
 }
 LONGEST = 300  # characters of a setting that a listing shows
 # Options that only people give.
@@ -45,7 +44,7 @@ DEMO: dict[str, Any] = {
     "images": {"workers": 3, "batch_size": 7, "shards": 2, "compile": True, "max_failed_fraction": 0.25},
     "translation": {
         "cache": "mine/cache.sqlite",
-        "limits": {"requests_per_day": 9, "max_wait": 8.0},
+        "requests_per_second": 9,
         "pairs": {"en-de": {"provider": "google"}, "de-en": {"provider": "libre", "url": "http://here:5000"}},
     },
     "liwe": {"max_word_length": 19},

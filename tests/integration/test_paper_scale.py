@@ -15,8 +15,7 @@ import torch
 from project import Project, copy_of_project
 from published import write_everything
 from serving import serving
-
-from benchmarks.stand_in_service import stand_in
+from stand_in_service import stand_in
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
@@ -48,7 +47,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any
             "translation": {
                 "default": {"provider": "dictionary"},
                 "pairs": {"de-en": {"provider": "google", "url": service.url}},
-                "limits": {"requests_per_second": 100},
+                "requests_per_second": 100,
             },
         }
 

@@ -7,8 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from project import DEMO, Project, ready
-
-from benchmarks.stand_in_service import Service, stand_in
+from stand_in_service import Service, stand_in
 
 TABLE = "work/demo/multi30k/translations/en-de.csv"
 
@@ -30,9 +29,9 @@ def shared_project(tmp_path_factory: pytest.TempPathFactory, service: Service) -
     return project
 
 
-def _translation(service: Service, limits: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
+def _translation(service: Service, **changes: Any) -> dict[str, Any]:
     pair = {"provider": "google", "url": service.url, **changes}
-    return {"pairs": {"en-de": pair}, "limits": {"requests_per_second": 100, **(limits or {})}}
+    return {"pairs": {"en-de": pair}, "requests_per_second": 100}
 
 
 def test_every_caption_is_requested_and_translated_once(shared_project: Project, service: Service) -> None:
@@ -44,12 +43,9 @@ def test_every_caption_is_requested_and_translated_once(shared_project: Project,
     assert (shared_project.folder / "work/translations.sqlite").exists()
 
 
-def test_limits_and_the_path_of_the_cache_rerun_nothing(shared_project: Project, service: Service) -> None:
-    shared_project.configure(
-        **DEMO, translation=_translation(service, {"requests_per_day": 5, "max_wait": 1})
-    )
-    assert shared_project.would_run(TABLE) == {}
-    shared_project.configure(**DEMO, translation={**_translation(service), "cache": "elsewhere.sqlite"})
+def test_the_rate_and_the_path_of_the_cache_rerun_nothing(shared_project: Project, service: Service) -> None:
+    changes = {"requests_per_second": 5, "cache": "elsewhere.sqlite"}
+    shared_project.configure(**DEMO, translation={**_translation(service), **changes})
     assert shared_project.would_run(TABLE) == {}
 
 
@@ -71,10 +67,11 @@ def test_a_lost_table_is_made_again_without_the_service(shared_project: Project,
     assert len(service.requests) == asked
 
 
-def test_the_days_requests_stop_the_run_with_their_message(shared_project: Project, service: Service) -> None:
-    shared_project.configure(
-        **DEMO, translation=_translation(service, {"requests_per_day": 1}, version="2028")
-    )
+def test_a_service_that_refuses_ends_the_run_with_a_message(
+    shared_project: Project, service: Service
+) -> None:
+    service.behaviour = lambda number, lines: "403"
+    shared_project.configure(**DEMO, translation=_translation(service, version="2028"))
     done = shared_project.snakemake("--cores", "2", TABLE)
     assert done.returncode == 1
     assert "Run the same command again to resume" in (done.stdout + done.stderr)

@@ -12,8 +12,6 @@ from pipeline.datasets.augment import added_translations, augment, read_added
 from pipeline.datasets.captions import SENTENCE_COLUMNS
 from pipeline.datasets.select import training_captions
 from pipeline.datasets.table import caption_table, write_sentences
-from pipeline.translation.borrowed_translations import borrowed_translations
-from pipeline.translation.translate import LEFT_OUT, Translations
 
 
 def sentences(rows: list[tuple[str, str, str]], language: str, origin: str, source: str = "") -> pd.DataFrame:
@@ -113,20 +111,3 @@ def test_another_table_is_refused(tmp_path: Path, text: str, message: str) -> No
     (tmp_path / "added.csv").write_text(text)
     with pytest.raises(InputError, match=message):
         read_added(tmp_path / "added.csv")
-
-
-def test_borrowed_translations_are_those_of_the_borrowers_split() -> None:
-    table = sentences([("a", "train", "1"), ("b", "train", "2"), ("d", "test", "3")], "zh", "google", "en")
-    found = borrowed_translations(
-        Translations(table, pd.DataFrame(columns=LEFT_OUT)), {"a": "val", "b": "train", "c": "test"}
-    )
-    assert list(zip(found.table["image"], found.table["split"], strict=True)) == [
-        ("a", "val"),
-        ("b", "train"),
-    ]
-
-
-def test_translations_of_other_images_cannot_be_borrowed() -> None:
-    table = sentences([("a", "train", "1")], "zh", "google", "en")
-    with pytest.raises(InputError, match="same images"):
-        borrowed_translations(Translations(table, pd.DataFrame(columns=LEFT_OUT)), {"z": "train"})

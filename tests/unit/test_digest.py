@@ -34,7 +34,6 @@ OF_EXPERIMENT = {"train", "evaluate"}
 UNPLANNED = {
     "prefetch-models",
     "show-table",
-    *(f"{action}-translations" for action in ("find", "export", "import")),
 }
 
 

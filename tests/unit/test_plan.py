@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from plans import plan_of
@@ -136,21 +135,6 @@ def test_a_table_without_a_provider_names_all_its_pairs_once() -> None:
         tables.table_evaluations(plan_of(scale="paper"), "table4")
     pairs = re.findall(r"\b[a-z]{2}-[a-z]{2}\b", str(caught.value))
     assert len(pairs) == len({*pairs}) == 10
-
-
-def test_languages_that_a_service_may_not_translate_are_reported_before_any_job() -> None:
-    """SMALR's ten languages: DeepL has no Afrikaans; a configured code overrules the list."""
-    deepl: dict[str, Any] = {"provider": "deepl"}
-    pairs = {"en-ru": {"provider": "baidu", "codes": {"ru": "RU"}}, "en-af": deepl}
-    message = r"translation.pairs.en-af: deepl is not known to translate 'af'.*\(codes: \{af: CODE\}\)"
-    for translated_by in ({"default": deepl}, {"default": {"provider": "google"}, "pairs": pairs}):
-        asked = plan_of(scale="paper", translation=translated_by)
-        with pytest.raises(InputError, match=message.replace("pairs.en-af", "(default|pairs.en-af)")):
-            tables.table_evaluations(asked, "smalr/table1")
-    known = {"default": deepl | {"codes": {"af": "AF"}}}
-    for translated_by in (known, {"default": {"provider": "google"}}):
-        asked = plan_of(scale="paper", translation=translated_by)
-        assert tables.table_evaluations(asked, "smalr/table1")
 
 
 def test_lessons_reads_halves_only_for_experiments_on_a_half(demo: Plan) -> None:

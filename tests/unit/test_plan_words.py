@@ -141,7 +141,7 @@ def test_captions_that_were_translated_keep_their_origin(flickr8k: Plan) -> None
         assert captions.caption_origin(flickr8k, dataset, code) == origin
     for source, target, origin in (("ja", "en", "google"), ("zh", "en", "human"), ("en", "ja", "human")):
         options = translation.of_captions(flickr8k, "flickr8kcn", source, target).options
-        assert options[0] == f"--source-origin={origin}"
+        assert f"--source-origin={origin}" in options
     for experiment, origins in (
         ("mule-full", {"ja": "google"}),
         ("mule-ten", {"ja": "google", **dict.fromkeys(TRANSLATED, "dictionary")}),

@@ -338,7 +338,6 @@ def test_contradictions_between_keys() -> None:
     with pytest.raises(InputError) as caught:
         load(
             datasets={"multi30k": {"languages": ["en"], "groups": [["en", "fr"]]}},
-            translation={"pairs": {"en-en": {"provider": "google"}}},
             images={"crop": 300},
             tables={"mine": {"paper": "mule", "table": 2, "columns": {}, "rows": [
                 {"row": 1, "method": "m", "experiment": "mule-ful"},
@@ -347,7 +346,6 @@ def test_contradictions_between_keys() -> None:
         )  # fmt: skip
     message = str(caught.value)
     assert "datasets.multi30k.groups: 'fr' is not among its languages" in message
-    assert "translation.pairs.en-en: a language and itself" in message
     assert "images.crop: 300 is larger than resize, 146" in message
     assert "no experiment 'mule-ful', did you mean 'mule-full'?" in message
     assert "translated queries need a model of one language" in message
@@ -370,13 +368,14 @@ def test_for_invalid_language_codes_the_intended_code_is_suggested() -> None:
             tables={"mine": {"columns": {"multi30k": ["xx"]}, "rows": [
                 {"row": 1, "method": "m", "experiment": "embn"},
             ]}},
-            translation={"pairs": {"en-ua": {"provider": "google"}}},
+            translation={"pairs": {"en-ua": {"provider": "google"}, "en-en": {"provider": "google"}}},
         )  # fmt: skip
     told = str(caught.value)
     assert "datasets.mscoco.languages.1: 'cn' is not in ISO 639-1, did you mean 'zh'?" in told
     assert "datasets.mscoco.languages.2: 'jp' is not in ISO 639-1, did you mean 'ja'?" in told
     assert "experiments.mule-nc.languages: 'cz' is not in ISO 639-1, did you mean 'cs'?" in told
     assert "tables.mine.columns.multi30k.0: 'xx' is not in ISO 639-1" in told
+    assert "'en-en', a language and itself" in told
     assert "translation.pairs: 'ua' is not in ISO 639-1, did you mean 'uk'?" in told
 
 
@@ -697,11 +696,11 @@ def _row(experiment: str, **keys: str) -> dict[str, Any]:
             {"tables": {"table4": {"columns": {"multi30k": ["en", "fr", "fr"]}}}},
         ),
         (
-            "translation.default.model: found opus-mt-en-de, which serves one target language only",
+            "translation.default: model 'opus-mt-en-de' with prefix '' serves one target language only",
             {"translation": {"default": {"provider": "marian", "model": "opus-mt-en-de"}}},
         ),
         (
-            "translation.default.prefix: found '>>fra<<'",
+            "with prefix '>>fra<<' serves one target language only",
             {
                 "translation": {
                     "default": {"provider": "marian", "model": "{source}{target}", "prefix": ">>fra<<"}

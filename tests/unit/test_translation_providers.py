@@ -1,16 +1,19 @@
 """Pairs of languages that are translated, and the message about pairs without a provider."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from plans import paper_plan
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
+from pipeline.plan import pages, tables, translation
+from pipeline.plan.plan import Plan
 from pipeline.settings import Configuration
 from pipeline.settings.translations import PROVIDERS
-from pipeline.translation.providers import MACHINES
-from pipeline.translation.services import SERVICES
+from pipeline.translation.web import SERVICES
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -92,7 +95,7 @@ def test_there_is_no_message_if_all_pairs_have_a_provider() -> None:
 def test_the_message_lists_every_provider_and_key() -> None:
     message = configuration.missing_providers(load(), [("a", "en-ja")])
     named = [name for names in PROVIDERS for name in names.split(", ")]
-    assert sorted(named) == sorted([*MACHINES, "files", "dictionary"])
+    assert sorted(named) == sorted([*SERVICES, "marian", "files", "dictionary"])
     for service, described in SERVICES.items():
         line = re.search(rf"  - (?:\w+, )*{service}\b.*", message)
         assert line
@@ -125,3 +128,37 @@ def test_a_mistake_in_the_default_is_still_named_by_its_key() -> None:
 def test_a_pair_cannot_be_null() -> None:
     with pytest.raises(InputError, match=r"translation\.pairs\.en-de: found None, expected a provider"):
         load(translation={"pairs": {"en-de": None}})
+
+
+MULTI30K = [pair for code in ("de", "fr", "cs") for pair in (f"en-{code}", f"{code}-en")]
+MSCOCO = [pair for code in ("zh", "ja") for pair in (f"en-{code}", f"{code}-en")]
+TEN = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]
+# Cross-lingual consistency (SMALR, Section 3.4) asks queries in the six with human captions in every other.
+EVERY = [f"{source}-{target}" for source in TEN[:6] for target in TEN if target != source]
+
+
+@pytest.mark.parametrize(
+    ("job", "expected"),
+    [
+        (lambda plan: tables.table_evaluations(plan, "table4"), MULTI30K + MSCOCO),
+        (lambda plan: tables.table_evaluations(plan, "table6"), MULTI30K),
+        (pages.claim_evaluations, EVERY),
+        (translation.measured_pairs, MULTI30K),
+        (lambda plan: translation.of_captions(plan, "mscoco", "zh", "ja").inputs, ["zh-ja"]),
+    ],
+)
+def test_every_pair_that_a_job_needs_is_named_once(
+    tmp_path: Path, job: Callable[[Plan], object], expected: list[str]
+) -> None:
+    with pytest.raises(InputError) as caught:
+        job(paper_plan(tmp_path, translation={}))
+    assert sorted(re.findall(r"\b[a-z]{2}-[a-z]{2}\b", str(caught.value))) == sorted(expected)
+
+
+def test_no_pair_is_asked_for_if_none_is_needed_or_all_have_a_provider(tmp_path: Path) -> None:
+    bare = paper_plan(tmp_path, translation={})
+    assert tables.table_evaluations(bare, "table2")
+    named = {pair: {"provider": "google"} for pair in MULTI30K}
+    plan = paper_plan(tmp_path, translation={"pairs": named})
+    # Multi30K has human translations to measure against, MSCOCO has none.
+    assert len(translation.measured_pairs(plan)) == len(MULTI30K + MSCOCO)

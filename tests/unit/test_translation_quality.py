@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from pipeline.cli import run
-from pipeline.common.errors import InputError
 from pipeline.datasets.flickr8k import flickr8k_split
 from pipeline.datasets.sources.flickr8kcn import flickr8kcn_captions
 from pipeline.datasets.sources.multi30k import FOLDER
@@ -35,6 +34,8 @@ ROWS = [
 class Upper:
     """A translator that answers in capitals."""
 
+    version = "1"
+
     def __init__(self, source: str, target: str):
         self.source, self.target = source, target
 
@@ -50,12 +51,6 @@ def test_translations_follow_the_order_of_an_images_captions() -> None:
         ["1#0", "en", "zh", "A dog.", "google", "狗。"],
         ["1#1", "en", "zh", "A cat.", "google", "一只猫。"],
     ]
-
-
-def test_more_translations_than_captions_are_refused() -> None:
-    extra = ("1", "test", "zh", "三", "human", "en")
-    with pytest.raises(InputError, match=r"1 test captions translate none .*\n.*image 1: human en-zh"):
-        translations_in(caption_table([*ROWS, extra]))
 
 
 def test_scores_worked_out_by_hand() -> None:
@@ -74,7 +69,7 @@ def test_chinese_and_japanese_are_not_split_by_spaces() -> None:
 
 
 def test_published_translations_and_a_translator_are_measured_side_by_side() -> None:
-    table = quality_table(translations_in(caption_table(ROWS)), "en", "zh", Upper("en", "zh"), "upper", "1")
+    table = quality_table(translations_in(caption_table(ROWS)), "en", "zh", Upper("en", "zh"), "upper")
     assert table[["provider", "version", "sentences"]].to_numpy().tolist() == [
         ["google", "published", 2],
         ["upper", "1", 2],
@@ -85,7 +80,7 @@ def test_published_translations_and_a_translator_are_measured_side_by_side() -> 
 
 def test_a_service_and_the_translations_that_it_published_are_measured_separately() -> None:
     table = quality_table(translations_in(caption_table(ROWS)), "en", "zh", Upper("en", "zh"), "google")
-    assert table[["provider", "version"]].to_numpy().tolist() == [["google", "published"], ["google", ""]]
+    assert table[["provider", "version"]].to_numpy().tolist() == [["google", "published"], ["google", "1"]]
     assert table.loc[0, "chrF"] > 50
     assert table.loc[1, "chrF"] < 10
 
@@ -114,7 +109,7 @@ def test_the_table_has_all_pairs_and_marks_those_without_a_reference(tmp_path: P
         write_captions(rows, tmp_path / f"{language}.csv")
     for pair in ("en-ja", "en-zh"):
         _run(
-            "measure-translation-quality", "--source", "en", "--target", pair[3:], "--provider", "files",
+            "measure-translation-quality", "--source", "en", "--target", pair[3:],
             "--captions", tmp_path / "en.csv", "--captions", tmp_path / f"{pair[3:]}.csv",
             "--scale", "flickr8k", "--dataset", "flickr8kcn",
             "--output", tmp_path / f"{pair}.csv",
@@ -141,12 +136,6 @@ def test_multi30ks_human_translations_follow_its_lines(tmp_path: Path) -> None:
         for code in ("de", "fr", "cs")
         for number in range(2)
     ]
-    (folder / "test_2016_flickr.fr.gz").write_bytes(gzip.compress(b"fr 0\n"))
-    (folder / "test_2016_flickr.cs.gz").unlink()
-    with pytest.raises(InputError) as error:
-        multi30k_translations(tmp_path)
-    assert "test_2016_flickr.fr.gz: 1 lines; English has 2" in str(error.value)
-    assert "test_2016_flickr.cs.gz" in str(error.value)
 
 
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")

@@ -1,5 +1,40 @@
-# The cache's path and the rate limits are resources: neither changes a translation, and a changed resource, unlike a
-# changed param, reruns nothing.
+def translating(function):
+    """Resources of a job that translates.
+
+    The cache's path and the rate are resources: neither changes a translation, and a changed resource, unlike a
+    changed param, reruns nothing.
+    """
+    return {
+        **needs(
+            mem_mb=4000,
+            runtime=for_job(function, "minutes"),
+            disk_mb=2000,
+            gpu=for_job(function, "gpus"),
+        ),
+        "translations": for_job(function, "services"),
+        "cache": SETTINGS.translation.cache,
+        "rate": str(SETTINGS.translation.requests_per_second),
+    }
+
+
+def provider(function):
+    """Parameters of a job that translates."""
+    return {
+        "source": for_job(function, "source"),
+        "options": for_job(function, "options"),
+        "files": lambda w, input: translation.input_options(input),
+        "code": for_job(function, "code"),
+    }
+
+
+TRANSLATE = (
+    "python -m pipeline translate --source {params.source} --target {wildcards.target} "
+    "{params.options:q} {params.files:q} --cache {resources.cache:q} "
+    "--requests-per-second {resources.rate} --gpus {resources.gpu} --report {output.report:q} "
+    "--output {output.table:q} > {log:q} 2>&1"
+)
+
+
 rule translate:
     input:
         unpack(for_job(translation.of_captions, "inputs")),
@@ -11,26 +46,13 @@ rule translate:
     benchmark:
         "work/logs/{scale}/{dataset}/translate-{source}-{target}.tsv"
     resources:
-        **needs(
-            mem_mb=4000,
-            runtime=for_job(translation.of_captions, "minutes"),
-            disk_mb=2000,
-            gpu=for_job(translation.of_captions, "gpus"),
-        ),
-        translations=for_job(translation.of_captions, "services"),
-        cache=SETTINGS.translation.cache,
-        limits=SETTINGS.translation.limits.as_json(),
+        **translating(translation.of_captions),
     params:
-        provider=for_job(translation.of_captions, "provider"),
-        options=for_job(translation.of_captions, "options"),
-        files=lambda w, input: translation.input_options(input),
-        code=for_job(translation.of_captions, "code"),
+        **provider(translation.of_captions),
     message:
         "Translating the captions of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
     shell:
-        "python -m pipeline translate --source {wildcards.source} --target {wildcards.target} "
-        "--provider {params.provider} {params.options:q} {params.files:q} --cache {resources.cache:q} "
-        "--limits {resources.limits:q} --gpus {resources.gpu} --report {output.report:q} --output {output.table:q} > {log:q} 2>&1"
+        TRANSLATE
 
 
 rule translate_queries:
@@ -45,27 +67,13 @@ rule translate_queries:
     benchmark:
         "work/logs/{scale}/{dataset}/translate-queries-{source}-{target}.tsv"
     resources:
-        **needs(
-            mem_mb=4000,
-            runtime=for_job(translation.of_queries, "minutes"),
-            disk_mb=2000,
-            gpu=for_job(translation.of_queries, "gpus"),
-        ),
-        translations=for_job(translation.of_queries, "services"),
-        cache=SETTINGS.translation.cache,
-        limits=SETTINGS.translation.limits.as_json(),
+        **translating(translation.of_queries),
     params:
-        source=for_job(translation.of_queries, "source"),
-        provider=for_job(translation.of_queries, "provider"),
-        options=for_job(translation.of_queries, "options"),
-        files=lambda w, input: translation.input_options(input),
-        code=for_job(translation.of_queries, "code"),
+        **provider(translation.of_queries),
     message:
         "Translating the queries of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
     shell:
-        "python -m pipeline translate --source {params.source} --target {wildcards.target} "
-        "--provider {params.provider} {params.options:q} {params.files:q} --cache {resources.cache:q} "
-        "--limits {resources.limits:q} --gpus {resources.gpu} --report {output.report:q} --output {output.table:q} > {log:q} 2>&1"
+        TRANSLATE
 
 
 # The translations from English that give each training image five sentences in a language (SMALR).
@@ -100,27 +108,16 @@ rule measure_translation_quality:
     benchmark:
         "work/logs/{scale}/{dataset}/measure-translation-quality-{source}-{target}.tsv"
     resources:
-        **needs(
-            mem_mb=4000,
-            runtime=for_job(translation.of_quality, "minutes"),
-            disk_mb=2000,
-            gpu=for_job(translation.of_quality, "gpus"),
-        ),
-        translations=for_job(translation.of_quality, "services"),
-        cache=SETTINGS.translation.cache,
-        limits=SETTINGS.translation.limits.as_json(),
+        **translating(translation.of_quality),
     params:
-        provider=for_job(translation.of_quality, "provider"),
-        options=for_job(translation.of_quality, "options"),
-        files=lambda w, input: translation.input_options(input),
-        code=for_job(translation.of_quality, "code"),
+        **provider(translation.of_quality),
     message:
         "Measuring the quality of translations of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
     shell:
-        "python -m pipeline measure-translation-quality --source {wildcards.source} --target {wildcards.target} "
-        "--scale {wildcards.scale} --dataset {wildcards.dataset} --provider {params.provider} "
-        "{params.options:q} {params.files:q} --cache {resources.cache:q} --limits {resources.limits:q} --gpus {resources.gpu} "
-        "--output {output:q} > {log:q} 2>&1"
+        "python -m pipeline measure-translation-quality --source {wildcards.source} "
+        "--target {wildcards.target} --scale {wildcards.scale} --dataset {wildcards.dataset} "
+        "{params.options:q} {params.files:q} --cache {resources.cache:q} "
+        "--requests-per-second {resources.rate} --gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
 
 rule tabulate_translation_quality:

@@ -20,20 +20,18 @@ Behaviour = Callable[[int, list[str]], str]
 
 FAULTS: dict[str, Callable[[list[str]], list[str]]] = {
     "merged": lambda lines: [" ".join(lines[:2]), *lines[2:]],
-    "merged and blank": lambda lines: [" ".join(lines[:2]), "", *lines[2:]],
     "dropped": lambda lines: lines[1:],
     "added": lambda lines: [*lines, "Meinten Sie etwas anderes?"],
     "blank": lambda lines: ["", *lines[1:]],
     "swapped": lambda lines: [*lines[1:], lines[0]],
-    "numbered": lambda lines: [f"{number}. {line}" for number, line in enumerate(lines, 1)],
+    "echo": lambda lines: [line.removesuffix("en").replace("en ", " ") for line in lines],
+    "foreign": lambda lines: ["человек" for _ in lines],
+    "page": lambda lines: [],
+    "notice": lambda lines: ["Die Kapazität dieses Dienstes ist heute erschöpft." for _ in lines],
 }
 
 PAGE = """<!DOCTYPE html><html lang="{target}"><head><title>Google Translate</title></head>
-<body><div class="root-container"><div class="header"><div class="logo-container"></div></div>
-<div class="languages-container"><a href="./m?sl={source}">{source}</a></div>
-<div class="input-container"><form action="/m"><input type="text" name="q" class="input-field"></form></div>
-{result}<div class="links-container"><ul><li><a href="https://www.google.com/m">Home</a></li></ul></div>
-</div></body></html>"""
+<body><div class="languages-container"><a href="./m?sl={source}">{source}</a></div>{result}</body></html>"""
 
 
 def translation(line: str) -> str:
@@ -47,8 +45,7 @@ class Service:
     `requests`: lines of each request, in the order of arrival. `behaviour`: how it misbehaves, if set.
     """
 
-    def __init__(self, latency: float = 0.0):
-        self.latency = latency
+    def __init__(self) -> None:
         self.requests: list[list[str]] = []
         self.times: list[float] = []
         self.behaviour: Behaviour = lambda number, lines: ""
@@ -69,36 +66,32 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Google's page."""
-        query = {key: values[0] for key, values in parse_qs(urlsplit(self.path).query).items()}
-        lines = query["q"].split("\n")
-        fault = "400" if len(self.path) > LONGEST_URL else self._note(lines)
-        if fault.isdecimal():
-            self._answer(int(fault), "<html><body>Sorry...</body></html>", "text/html")
-            return
-        answers = FAULTS.get(fault, list)([translation(line) for line in lines])
-        if fault == "echo":
-            answers = lines
-        elif fault == "foreign":
-            answers = ["человек" for _ in lines]
-        result = f'<div class="result-container">{html.escape(chr(10).join(answers))}</div>'
-        page = PAGE.format(target=query["tl"], source=query["sl"], result=result if fault != "page" else "")
-        self._answer(200, page, "text/html; charset=UTF-8")
+        answers, query = self._answers()
+        if answers is not None:
+            text = html.escape("\n".join(answers))
+            result = f'<div class="result-container">{text}</div>' if answers else ""
+            page = PAGE.format(target=query["tl"], source=query["sl"], result=result)
+            self._answer(200, page, "text/html; charset=UTF-8")
 
     def do_POST(self) -> None:
         """LibreTranslate's API."""
+        answers, _ = self._answers()
+        if answers is not None:
+            self._answer(200, json.dumps({"translatedText": "\n".join(answers)}), "application/json")
+
+    def _answers(self) -> tuple[list[str] | None, dict[str, str]]:
+        """The answers ([]: a page without a translation) and the query; None if a status was the answer."""
         query = {key: values[0] for key, values in parse_qs(urlsplit(self.path).query).items()}
         lines = query["q"].split("\n")
-        self._note(lines)
-        answer = "\n".join(map(translation, lines))
-        self._answer(200, json.dumps({"translatedText": answer}), "application/json")
-
-    def _note(self, lines: list[str]) -> str:
         with self.service.lock:
             number = len(self.service.requests)
             self.service.requests.append(lines)
             self.service.times.append(time.time())
-        time.sleep(self.service.latency)
-        return self.service.behaviour(number, lines)
+        fault = "400" if len(self.path) > LONGEST_URL else self.service.behaviour(number, lines)
+        if fault.isdecimal():
+            self._answer(int(fault), f"<html><body>Sorry: {self.path}</body></html>", "text/html")
+            return None, query
+        return FAULTS.get(fault, list)([translation(line) for line in lines]), query
 
     def _answer(self, status: int, text: str, kind: str) -> None:
         content = text.encode()
@@ -123,13 +116,9 @@ class _Server(http.server.ThreadingHTTPServer):
 
 
 @contextmanager
-def stand_in(latency: float = 0.0) -> Iterator[Service]:
-    """A running stand-in; its address is `service.url`.
-
-    Args:
-        latency: seconds until an answer.
-    """
-    service = Service(latency)
+def stand_in() -> Iterator[Service]:
+    """A running stand-in; its address is `service.url`."""
+    service = Service()
     handler = type("_Bound", (_Handler,), {"service": service})
     with _Server(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
