@@ -1,7 +1,6 @@
 """The language classifier behind gradient reversal (MULE, Equation 2)."""
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -51,18 +50,7 @@ def reversal_strength(progress: float) -> float:
     return 2 / (1 + math.exp(-10 * progress)) - 1
 
 
-class _Reversal(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, strength: float) -> Tensor:
-        ctx.strength = strength
-        return values.view_as(values)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        return -ctx.strength * gradient, None
-
-
 def reverse_gradient(values: Tensor, strength: float) -> Tensor:
     """Identity whose gradient is multiplied by `-strength` (Ganin and Lempitsky 2014)."""
-    result: Tensor = _Reversal.apply(values, strength)
-    return result
+    fixed = values.detach()
+    return fixed - strength * (values - fixed)

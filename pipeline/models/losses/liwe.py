@@ -4,14 +4,11 @@ k = 1 - b^step shifts the weight from all hinges to the largest one: b is 0.991 
 0.91 between the captions of two languages.
 """
 
-from collections.abc import Iterable
-from itertools import combinations
-
 import torch
 from torch import Tensor
 
-from pipeline.models.losses.loss import Loss, Slotted, Step, Terms
-from pipeline.models.losses.ranking import ranking_loss
+from pipeline.models.losses.loss import Loss, Step, Terms
+from pipeline.models.losses.ranking import compared, ranking_loss
 from pipeline.models.settings import Liwe
 
 
@@ -23,25 +20,11 @@ class LiweLoss(Loss[Liwe]):
     """
 
     def terms(self, step: Step) -> Terms:
-        liwe = self.block
-        images, languages = step.images_and_captions()
-
-        def mean(pairs: Iterable[tuple[Slotted, Slotted]], base: float) -> Tensor:
-            losses = [
-                annealed_loss(
-                    first.vectors @ second.vectors.T,
-                    first.slots[:, None] == second.slots,
-                    liwe.margin,
-                    base,
-                    step.number,
-                )
-                for first, second in pairs
-            ]
-            return torch.stack(losses).mean()
-
-        terms = {"caption_image": mean(((captions, images) for captions in languages), liwe.image_base)}
-        if len(languages) > 1:
-            terms["caption_caption"] = mean(combinations(languages, 2), liwe.caption_base)
+        liwe, terms = self.block, {}
+        bases = {"caption_image": liwe.image_base, "caption_caption": liwe.caption_base}
+        for name, pairs in compared(*step.images_and_captions(), "cosine").items():
+            losses = [annealed_loss(*pair, liwe.margin, bases[name], step.number) for pair in pairs]
+            terms[name] = torch.stack(losses).mean()
         return terms
 
 

@@ -6,7 +6,7 @@ negative: VSE++ (Faghri et al. 2018), as in *Lessons*, Section 3.
 Sizes in comments: B captions, n images or captions of another language, e embedding size.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import torch
@@ -37,24 +37,34 @@ def ranking_terms(images: Slotted, languages: Sequence[Slotted], ranking: Rankin
         images: of the batch. languages: each language's captions.
         similarity: `cosine` or `order`.
     """
-
-    def sum_of_losses(pairs: Iterable[tuple[Slotted, Slotted]]) -> Tensor:
-        losses = [
-            ranking_loss(
-                similarities(first.vectors, second.vectors, similarity),
-                first.slots[:, None] == second.slots,
-                ranking.margin,
-                ranking.hinge,
-            )
-            for first, second in pairs
-        ]
-        return torch.stack(losses).sum()
-
-    terms = {"caption_image": sum_of_losses((captions, images) for captions in languages)}
-    if ranking.caption_caption and len(languages) > 1:
-        # Order embeddings need a caption and an image: the first language's captions count as captions.
-        terms["caption_caption"] = ranking.caption_caption * sum_of_losses(combinations(languages, 2))
+    weights = {"caption_image": 1.0, "caption_caption": ranking.caption_caption}
+    terms = {}
+    for name, pairs in compared(images, languages, similarity).items():
+        if weights[name]:
+            losses = [ranking_loss(*pair, ranking.margin, ranking.hinge) for pair in pairs]
+            terms[name] = weights[name] * torch.stack(losses).sum()
     return terms
+
+
+def compared(
+    images: Slotted, languages: Sequence[Slotted], similarity: str
+) -> dict[str, Iterator[tuple[Tensor, Tensor]]]:
+    """Similarities (B, n), and which of them match, of each language's captions with images, and of captions
+    of each pair of languages, by the name of their term.
+    """
+    pairs = {
+        "caption_image": [(captions, images) for captions in languages],
+        # Order embeddings need a caption and an image: the first language's captions count as captions.
+        "caption_caption": list(combinations(languages, 2)),
+    }
+    return {
+        name: (
+            (similarities(one.vectors, other.vectors, similarity), one.slots[:, None] == other.slots)
+            for one, other in of_term
+        )
+        for name, of_term in pairs.items()
+        if of_term
+    }
 
 
 def ranking_loss(similarity: Tensor, matches: Tensor, margin: float, hinge: str) -> Tensor:
