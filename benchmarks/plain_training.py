@@ -130,7 +130,7 @@ def embed(model: RetrievalModel, ids: Mapping[str, Tensor], lengths: Mapping[str
     for language, padded in ids.items():
         branch = model.branches["shared" if "shared" in model.branches else language]
         assert isinstance(branch, RecurrentBranch)
-        words = embedding.words({language: padded.flatten()})[0].unflatten(0, padded.shape)  # (B, W, d)
+        words = embedding.words({language: padded.flatten().cpu()}).unflatten(0, padded.shape)  # (B, W, d)
         count = lengths[language]
         real = (torch.arange(padded.shape[1], device=padded.device) < count[:, None])[:, :, None]
         mean = (words * real).sum(1) / count[:, None]

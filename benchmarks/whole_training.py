@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--batch", type=int, default=450, help="images in a batch")
     parser.add_argument("--hidden", type=int, default=1024, help="units of the recurrent layer")
-    parser.add_argument("--precision", default="float32", help="float32, or on a GPU tf32 or bfloat16")
+    parser.add_argument("--precision", default="float32", help="float32, or on a GPU tf32")
     parser.add_argument("--threads", type=int, default=4)
     arguments = parser.parse_args()
     (ROOT / "work").mkdir(exist_ok=True)

@@ -3,8 +3,6 @@
 Sizes in comments: B sentences, W words of the longest of them, d universal size, e multimodal size, n images.
 """
 
-from contextlib import AbstractContextManager, nullcontext
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -16,7 +14,6 @@ from pipeline.models.embedding import Words, linear
 from pipeline.models.prefixes import prefix_tree
 from pipeline.models.recurrent import Recurrent, recurrent_layer
 from pipeline.models.settings import Model, ModelSettings
-from pipeline.models.universal import as_float32
 
 
 class RecurrentBranch(nn.Module):
@@ -59,7 +56,7 @@ def last_states(recurrent: Recurrent, words: Words) -> Tensor:
 
     On a CPU, states after common prefixes of sentences are computed only once.
     """
-    if recurrent.weight_ih_l0.device.type == "cpu" and not torch.is_autocast_enabled("cpu"):
+    if recurrent.weight_ih_l0.device.type == "cpu":
         if isinstance(recurrent, nn.LSTM):
             return prefixes.last_states(recurrent, words.vectors, prefix_tree(words.rows, words.lengths))
         if isinstance(recurrent, nn.GRU):
@@ -71,10 +68,7 @@ def packed_states(recurrent: Recurrent, words: Tensor, lengths: Tensor) -> Tenso
     """Last states (B, hidden), by the layer itself, from the vectors (N, d) of all words in order."""
     order, places, sizes = packing(lengths)
     packed = words.index_select(0, to_device(places, words.device))
-    # Autocast would run cuDNN's recurrent layers in float16 whatever its type, and small gradients would
-    # vanish.
-    with without_autocast(words.device.type):
-        _, state = recurrent(PackedSequence(as_float32(packed), sizes))
+    _, state = recurrent(PackedSequence(packed, sizes))
     last: Tensor = state[0] if isinstance(state, tuple) else state  # (1, B, hidden); an LSTM adds its cell
     return last[0].index_select(0, to_device(order.argsort(), words.device))
 
@@ -148,15 +142,9 @@ class ImageBranch(nn.Module):
         return unit(self.layers(features))
 
 
-def without_autocast(device: str) -> AbstractContextManager[object]:
-    """Products inside keep the precision of their operands."""
-    available = torch.amp.is_autocast_available(device)
-    return torch.autocast(device, enabled=False) if available else nullcontext()
-
-
 def unit(vectors: Tensor) -> Tensor:
-    """Vectors (B, e) normalised to unit length; never in bfloat16, which is too imprecise for distances."""
-    return F.normalize(as_float32(vectors), dim=-1)
+    """Vectors (B, e) normalised to unit length."""
+    return F.normalize(vectors, dim=-1)
 
 
 class LinearImageBranch(nn.Module):

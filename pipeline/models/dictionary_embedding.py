@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from pipeline.common.devices import to_device
 from pipeline.models.embedding import Sizes, Vocabularies
 from pipeline.models.settings import EmbeddingSettings
 from pipeline.models.universal import UniversalEmbedding
@@ -35,19 +36,16 @@ class DictionaryEmbedding(UniversalEmbedding):
                 self.get_buffer(_english(language)).copy_(torch.from_numpy(vocabulary.english))
 
     def words(self, ids: Mapping[str, Tensor]) -> Tensor:
-        rows_of = {language: len(self[language].table.weight) for language in ids}
-        is_mapped = {language: word_ids >= rows_of[language] for language, word_ids in ids.items()}
-        vectors = super().words(
-            {language: word_ids.masked_fill(is_mapped[language], 0) for language, word_ids in ids.items()}
-        )
         universal = []
-        for (language, word_ids), universal_vectors in zip(ids.items(), vectors, strict=True):
-            rows = self.get_buffer(_english(language))
-            if len(rows):
-                by_english = self["en"](rows[(word_ids - rows_of[language]).clamp(min=0)])
-                universal_vectors = torch.where(is_mapped[language][:, None], by_english, universal_vectors)
-            universal.append(universal_vectors)
-        return torch.stack(universal)
+        for language, word_ids in ids.items():
+            rows, english = len(self[language].table.weight), self.get_buffer(_english(language))
+            is_mapped = word_ids >= rows
+            vectors = self[language](word_ids.masked_fill(is_mapped, 0))
+            if len(english):
+                by_english = self["en"](english[to_device((word_ids - rows).clamp(min=0), english.device)])
+                vectors = torch.where(to_device(is_mapped, vectors.device)[:, None], by_english, vectors)
+            universal.append(vectors)
+        return torch.cat(universal)
 
 
 def _english(language: str) -> str:

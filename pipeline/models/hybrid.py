@@ -11,19 +11,20 @@ not distinguish the two kinds of words. Sizes in comments: B sentences, W words 
 universal size, K own words and V words of a language, E entries.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
 
 from pipeline.common.devices import to_device
 from pipeline.common.errors import InputError
 from pipeline.common.files import reading, require_file
 from pipeline.common.torch_files import read_torch, write_torch
-from pipeline.models.embedding import Sizes, Vocabularies
+from pipeline.models.embedding import Sizes, Vocabularies, real_words
 from pipeline.models.settings import EmbeddingSettings, Hybrid
 from pipeline.models.universal import LanguageWords, TableEmbedding
 
@@ -101,24 +102,26 @@ class HybridEmbedding(TableEmbedding):
         return len(self[language].own) - 1
 
     def words(self, ids: Mapping[str, Tensor]) -> Tensor:
-        words, device = [self[language] for language in ids], self.entries.weight.device
-        places = torch.stack(list(ids.values())) + _firsts(
-            [len(language_words.own) for language_words in words], device
-        )
+        # Padded to equal numbers M of words, all languages are a few operators, which a GPU would take longer
+        # to launch one by one than to compute.
+        languages, device = [self[language] for language in ids], self.entries.weight.device
+        padded = pad_sequence(list(ids.values()), batch_first=True)  # (L, M)
+        places = to_device(padded + _firsts([len(words.own) for words in languages]), device)
         own_row, entry_row = (
-            torch.cat([language_words.get_buffer(kind) for language_words in words])[places]
-            for kind in ("own", "entry")
+            torch.cat([words.get_buffer(kind) for words in languages])[places] for kind in ("own", "entry")
         )
-        entry_vectors = F.embedding(entry_row, self.entries.weight, padding_idx=0)  # (L, M, d)
-        tables = torch.cat([language_words.table.weight for language_words in words])
-        if not len(tables):
-            return entry_vectors
-        rows = (own_row - 1).clamp(min=0) + _firsts(
-            [len(language_words.table.weight) for language_words in words], device
-        )
-        return torch.where(
-            own_row[..., None] > 0, self.project(list(ids), F.embedding(rows, tables)), entry_vectors
-        )
+        vectors = F.embedding(entry_row, self.entries.weight, padding_idx=0)  # (L, M, d)
+        tables = [words.table.weight for words in languages]
+        if sum(map(len, tables)):
+            rows = (own_row - 1).clamp(min=0) + to_device(_firsts(list(map(len, tables))), device)
+            weight, bias = (
+                torch.stack([getattr(words.projection, name) for words in languages])
+                for name in ("weight", "bias")
+            )
+            own = torch.baddbmm(bias[:, None], F.embedding(rows, torch.cat(tables)), weight.mT)
+            vectors = torch.where(own_row[..., None] > 0, own, vectors)
+        real = real_words(torch.tensor([len(words) for words in ids.values()]), padded.shape[1]).flatten()
+        return vectors.flatten(0, 1).index_select(0, to_device(real.nonzero()[:, 0], device))
 
     def count(self) -> dict[str, int]:
         return {
@@ -128,10 +131,9 @@ class HybridEmbedding(TableEmbedding):
         }
 
 
-def _firsts(sizes: Sequence[int], device: torch.device) -> Tensor:
+def _firsts(sizes: list[int]) -> Tensor:
     """Start (L, 1) of each of L consecutive blocks, from their sizes."""
-    ends = torch.tensor(sizes).cumsum(0)
-    return to_device((ends - torch.tensor(sizes))[:, None], device)
+    return (torch.tensor(sizes).cumsum(0) - torch.tensor(sizes))[:, None]
 
 
 def _hybrid(settings: EmbeddingSettings) -> Hybrid:

@@ -6,13 +6,12 @@ Sizes in comments: B sentences, W words of the longest of them, d universal size
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.nn.utils.rnn import pad_sequence
 
 from pipeline.common.devices import to_device
 from pipeline.common.files import reading
@@ -51,8 +50,8 @@ class LanguageWords(nn.Module):
         self.register_buffer("initial", table.clone())
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Word ids (N,) to universal word vectors (N, d). Padding gets the layer's bias."""
-        projected: Tensor = self.projection(self.table(ids))
+        """Word ids (N,), also of another device, to universal word vectors (N, d); padding's is the bias."""
+        projected: Tensor = self.projection(self.table(to_device(ids, self.table.weight.device)))
         return projected
 
     def drift(self) -> Tensor:
@@ -80,7 +79,11 @@ class TableEmbedding(Embedding):
 
     @abstractmethod
     def words(self, ids: Mapping[str, Tensor]) -> Tensor:
-        """Word ids (M,) of L languages, equally many of each, to universal word vectors (L, M, d)."""
+        """Universal vectors (N, d) of words of each language, one language after another.
+
+        Args:
+            ids: on the CPU.
+        """
 
     def read(self, sentences: Mapping[str, Sentences]) -> Words:
         """The words of sentences. A frozen sentence vector is the only word of its sentence.
@@ -103,30 +106,13 @@ class TableEmbedding(Embedding):
                 words, places = words.unique(return_inverse=True)
             rows.append(places + sum(map(len, ids)))
             ids.append(words)
-        padded_ids = pad_sequence(ids, batch_first=True)  # (L, M)
-        on_device = dict(zip(sentences, to_device(padded_ids, device), strict=True))
-        vectors = as_float32(self.words(on_device).flatten(0, 1))
-        is_word = real_words(torch.tensor([len(words) for words in ids]), padded_ids.shape[1])
-        if not is_word.all():
-            vectors = vectors.index_select(0, to_device(is_word.flatten().nonzero()[:, 0], device))
-        places = torch.cat(rows)
-        means = self.means(sentences, sentence_means(lengths, places, vectors))
-        return Words(lengths, places, vectors, means)
+        vectors, places = self.words(dict(zip(sentences, ids, strict=True))), torch.cat(rows)
+        means = sentence_means(lengths, places, vectors)
+        return Words(lengths, places, vectors, self.means(sentences, means))
 
     def means(self, sentences: Mapping[str, Sentences], means: Tensor) -> Tensor:
         """The mean of each sentence (B, d), given that of its words."""
         return means
-
-    def project(self, languages: Sequence[str], vectors: Tensor) -> Tensor:
-        """Word vectors (L, M, 300) of L languages through their linear layers, in one product: (L, M, d)."""
-        layers = [self[language].projection for language in languages]
-        separate = [layer for layer in layers if isinstance(layer, nn.Linear) and layer is not layers[0]]
-        if not separate:  # one language, one layer for all languages, or no layer
-            projected: Tensor = layers[0](vectors)
-            return projected
-        weight = torch.stack([layer.get_parameter("weight") for layer in layers])
-        bias = torch.stack([layer.get_parameter("bias") for layer in layers])
-        return torch.baddbmm(bias[:, None], vectors, weight.mT)
 
     def projections(self) -> list[nn.Parameter]:
         """Weights of the linear layers: what pretraining trains."""
@@ -189,14 +175,13 @@ class UniversalEmbedding(TableEmbedding):
             self.padded_to.copy_(torch.tensor([longest[language] for language in self.languages]))
 
     def words(self, ids: Mapping[str, Tensor]) -> Tensor:
-        vectors = torch.stack([self[language].table(word_ids) for language, word_ids in ids.items()])
-        return self.project(list(ids), vectors)
+        return torch.cat([self[language](word_ids) for language, word_ids in ids.items()])
 
     def means(self, sentences: Mapping[str, Sentences], means: Tensor) -> Tensor:
         if not self.padded:
             return means
-        zero = torch.zeros(1, dtype=torch.long, device=means.device)
-        padding = as_float32(self.words(dict.fromkeys(self.languages, zero)))
+        zero = torch.zeros(1, dtype=torch.long)
+        padding = self.words(dict.fromkeys(self.languages, zero))  # (L, d)
         numbers = torch.tensor([self.languages.index(language) for language in sentences])
         lengths = [batch.lengths for batch in sentences.values()]
         counts = torch.tensor(list(map(len, lengths)))
@@ -204,7 +189,7 @@ class UniversalEmbedding(TableEmbedding):
         count = to_device(torch.cat(lengths), means.device)
         # The share of a padded sentence that its words fill.
         share = count / torch.maximum(count, self.padded_to.index_select(0, language))
-        return torch.lerp(padding[:, 0].index_select(0, language), means, share[:, None].to(means.dtype))
+        return torch.lerp(padding.index_select(0, language), means, share[:, None].to(means.dtype))
 
     def count(self) -> dict[str, int]:
         first = 0 if self.padded else 1  # padding's vector counts if it is trained
@@ -218,8 +203,3 @@ def _from_scratch(rows: int, vector: int) -> Tensor:
     table = torch.empty(rows, vector).uniform_(-0.1, 0.1)
     table[0] = 0
     return table
-
-
-def as_float32(vectors: Tensor) -> Tensor:
-    """The same numbers, converted to float32 if they were bfloat16."""
-    return vectors.float() if vectors.dtype == torch.bfloat16 else vectors

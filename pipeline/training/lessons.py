@@ -26,7 +26,7 @@ from pipeline.models.universal import UniversalEmbedding
 from pipeline.training.best_epoch import validation_row, write_best
 from pipeline.training.data import Inputs, training_origins
 from pipeline.training.loop import Job, State, train_steps, training_device
-from pipeline.training.precision import embedding_precision, exact_products
+from pipeline.training.precision import exact_products
 from pipeline.training.settings import LessonsSettings
 from pipeline.training.tasks import Rows, TaskSampler, batches_of, caption_pairs
 from pipeline.training.validation_as_public_code import mean_recall_by_fives
@@ -171,19 +171,18 @@ def step_loss(
     Args:
         captions: of all languages, one after another, with the row of each one's image.
         features: (n, D) of the images. rows: (B,) captions, or (B, 2) pairs of them.
-        settings: `lessons`: margin, hinge, lengths_in_pairs; `training`: precision.
+        settings: `lessons`: margin, hinge, lengths_in_pairs.
     """
     lessons = settings.lessons
-    with embedding_precision(settings.training.precision, features.device):
-        if rows.ndim == 1:
-            first = _embed(model, captions.take(rows))
-            images = to_device(torch.from_numpy(captions.image[rows]), features.device)
-            second = model.embed_images(features[images])
-        else:
-            sides = [captions.take(rows[:, side]) for side in (0, 1)]
-            if lessons.lengths_in_pairs == "reversed":
-                sides = [with_reversed_lengths(side) for side in sides]
-            first, second = (_embed(model, side) for side in sides)
+    if rows.ndim == 1:
+        first = _embed(model, captions.take(rows))
+        images = to_device(torch.from_numpy(captions.image[rows]), features.device)
+        second = model.embed_images(features[images])
+    else:
+        sides = [captions.take(rows[:, side]) for side in (0, 1)]
+        if lessons.lengths_in_pairs == "reversed":
+            sides = [with_reversed_lengths(side) for side in sides]
+        first, second = (_embed(model, side) for side in sides)
     similarity = similarities(first, second, model.similarity)
     matches = torch.eye(len(rows), dtype=torch.bool)
     return ranking_loss(similarity, matches, lessons.margin, lessons.hinge)

@@ -1,7 +1,6 @@
 """The whole loss of one batch, by term (MULE, Equation 4)."""
 
 import functools
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +10,11 @@ from pipeline.common.devices import to_device
 from pipeline.models.losses.loss import Step, Terms, losses
 from pipeline.models.losses.triplets import PLANS, Segment
 from pipeline.training.batches import Batch
-from pipeline.training.precision import embedding_precision
 from pipeline.training.settings import TrainSettings
-from pipeline.words.corpus import Corpus, Sentences
+from pipeline.words.corpus import Corpus
 
 if TYPE_CHECKING:  # an edit of the model reruns no pretraining
-    from pipeline.models.model import Embedded, RetrievalModel
+    from pipeline.models.model import RetrievalModel
 
 
 def training_terms(
@@ -32,7 +30,7 @@ def training_terms(
     Args:
         number: of the step, from 0. progress: fraction of the training before it.
     """
-    step = training_step(model, corpus, batch, settings.training.precision, number, progress)
+    step = training_step(model, corpus, batch, number, progress)
     terms: Terms = {}
     for loss in losses(settings).values():
         terms |= loss.terms(step)
@@ -40,28 +38,19 @@ def training_terms(
 
 
 def training_step(
-    model: "RetrievalModel", corpus: Corpus, batch: Batch, precision: str, number: int, progress: float
+    model: "RetrievalModel", corpus: Corpus, batch: Batch, number: int, progress: float
 ) -> Step:
-    """A batch with its embeddings, in the precision of the training."""
-    device = corpus.features.device
+    """A batch with its embeddings."""
     sentences = {language: corpus.languages[language].take(rows) for language, rows in batch.rows.items()}
-    features = corpus.features[to_device(torch.from_numpy(batch.images), device)]
-
-    def embed(batch_sentences: Mapping[str, Sentences]) -> "Embedded":
-        with embedding_precision(precision, device):
-            return model.embed_sentences(batch_sentences)
-
-    embedded = embed(sentences)
-    with embedding_precision(precision, device):
-        images = model.embed_images(features)
+    features = corpus.features[to_device(torch.from_numpy(batch.images), corpus.features.device)]
+    embedded = model.embed_sentences(sentences)
     return Step(
         model=model,
         sentences=sentences,
         segments=batch_segments(batch),
-        images=images,
+        images=model.embed_images(features),
         universal=embedded.universal,
         multimodal=embedded.multimodal,
-        embed=embed,
         number=number,
         progress=progress,
     )

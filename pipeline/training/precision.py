@@ -4,7 +4,7 @@ Validation is always computed in float32, because it selects the epoch.
 """
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -16,37 +16,27 @@ _CUDNN: Any = torch.backends.cudnn
 
 
 def set_precision(precision: str, device: torch.device) -> None:
-    """Make float32 products exact, or TF32 if `precision` is tf32; a CPU only has float32.
-
-    Under bfloat16 recurrent layers multiply in TF32, see `RecurrentBranch`.
-    """
+    """Make float32 products exact, or TF32 if `precision` is tf32; a CPU only has float32."""
     if device.type == "cpu" and precision != "float32":
         raise InputError(
             f"training.precision: found {precision!r}, which needs a GPU, but none is available; set float32"
         )
-    matmul = "tf32" if precision == "tf32" else "ieee"
-    _products(matmul, "ieee" if precision == "float32" else "tf32")
-
-
-def embedding_precision(precision: str, device: torch.device) -> AbstractContextManager[object]:
-    """Context for embedding sentences and images: bfloat16 products if configured; losses are unaffected."""
-    return torch.autocast(device.type, torch.bfloat16) if precision == "bfloat16" else nullcontext()
+    _set_products("tf32" if precision == "tf32" else "ieee")
 
 
 @contextmanager
 def exact_products() -> Iterator[None]:
     """Products inside are in float32, whatever the precision of training."""
-    precisions = _CUDA.fp32_precision, _CUDNN.rnn.fp32_precision
-    _products("ieee", "ieee")
+    precision = _CUDA.fp32_precision
+    _set_products("ieee")
     try:
         yield
     finally:
-        _products(*precisions)
+        _set_products(precision)
 
 
-def _products(matmul: str, recurrent: str) -> None:
+def _set_products(precision: str) -> None:
     # The older switches first: PyTorch refuses to read them if they contradict the newer switches.
-    _CUDA.allow_tf32, _CUDNN.allow_tf32 = matmul == "tf32", recurrent == "tf32"
-    _CUDA.fp32_precision = matmul
-    _CUDNN.rnn.fp32_precision = recurrent  # TF32 by default
-    _CUDNN.conv.fp32_precision = recurrent
+    _CUDA.allow_tf32 = _CUDNN.allow_tf32 = precision == "tf32"
+    for products in (_CUDA, _CUDNN.rnn, _CUDNN.conv):  # TF32 by default in cuDNN
+        products.fp32_precision = precision

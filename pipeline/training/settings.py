@@ -74,9 +74,7 @@ class TrainingSchedule(Batches):
         Field(gt=0),
         Expected("gradients are clipped to this norm, above 0, or null (no clipping)"),
     ] = Field(default=None, description="norm to which gradients are clipped, or null: no clipping")
-    precision: Literal["float32", "tf32", "bfloat16"] = Field(
-        default="float32", description="float32, or on a GPU tf32 or bfloat16"
-    )
+    precision: Literal["float32", "tf32"] = Field(default="float32", description="float32, or on a GPU tf32")
 
 
 class Training(TrainingSchedule):
@@ -259,7 +257,7 @@ class TrainSettings(DataSettings, ModelSettings):
 class TaskResources(Resources):
     """Keys of `training` that *Lessons*' trainings depend on."""
 
-    precision: Literal["float32", "tf32", "bfloat16"]
+    precision: Literal["float32", "tf32"]
 
 
 class LessonsSettings(RunSettings, ModelSettings):

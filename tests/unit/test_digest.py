@@ -92,7 +92,7 @@ LOSSES, MODELS, EVALUATION = "pipeline/models/losses", "pipeline/models", "pipel
         (f"{MODELS}/liwe.py", "nn.LeakyReLU(0.1)", "nn.LeakyReLU(0.2)",
          {"train liwe", "evaluate liwe", *COUNTING, "draw-retrieved"}),
         (f"{LOSSES}/liwe.py", "share = 1 - base**step", "share = base**step", {"train liwe", *COUNTING}),
-        (f"{MODELS}/dictionary_embedding.py", "word_ids >= rows_of", "word_ids > rows_of",
+        (f"{MODELS}/dictionary_embedding.py", "word_ids >= rows", "word_ids > rows",
          {"train dictionary", "evaluate dictionary", *COUNTING, "draw-retrieved"}),
         (f"{MODELS}/hybrid.py", "clamp(min=0)", 'mode="mean"',
          {*(f"{stage} {name}" for stage in OF_EXPERIMENT for name in ("hem", "smalr")), "assign", *COUNTING,

@@ -166,7 +166,7 @@ def sampler(of: Corpus, batch: int = 3) -> Sampler:
 
 
 def liwe_terms(made: RetrievalModel, of: Corpus, batch: Batch, step: int) -> dict[str, Tensor]:
-    return LiweLoss(LIWE, settings()).terms(training_step(made, of, batch, "float32", step, 0.0))
+    return LiweLoss(LIWE, settings()).terms(training_step(made, of, batch, step, 0.0))
 
 
 def test_terms_are_means_over_languages_and_over_pairs_of_languages() -> None:

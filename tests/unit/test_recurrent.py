@@ -125,13 +125,6 @@ def test_padded_means_run_to_the_longest_training_sentence(
     np.testing.assert_allclose(padded_mean(ids, longest)[1][0].detach().numpy(), expected, rtol=1e-6)
 
 
-def test_padded_means_are_the_same_under_bfloat16_but_for_rounding() -> None:
-    universal, exact = padded_mean([1, 2], 4)
-    with torch.autocast("cpu", torch.bfloat16):
-        rounded = means_of(universal, [[1, 2]])
-    torch.testing.assert_close(rounded, exact, rtol=0.01, atol=0.01)
-
-
 def test_each_language_is_padded_to_its_own_longest_training_caption(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -1,7 +1,7 @@
 """What a loss is, and what it can access in a training step."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
@@ -15,7 +15,7 @@ from pipeline.models.settings import ChosenLosses, ModelSettings
 from pipeline.words.corpus import Sentences
 
 if TYPE_CHECKING:  # an edit of the model reruns no pretraining
-    from pipeline.models.model import Embedded, RetrievalModel
+    from pipeline.models.model import RetrievalModel
 
 Terms = dict[str, Tensor]
 
@@ -32,9 +32,8 @@ class Step:
     """A batch and its embeddings; N sentences of all languages, one language after another.
 
     sentences: the batch's sentences in each language. segments: each language's rows of the embeddings, and
-    their images. images: (n, e). universal, multimodal: u (N, d) and s (N, e). embed: embeds further
-    sentences, in the precision of the training. number: of the step in the whole training, from 0. progress:
-    fraction of the training before it.
+    their images. images: (n, e). universal, multimodal: u (N, d) and s (N, e). number: of the step
+    in the whole training, from 0. progress: fraction of the training before it.
     """
 
     model: "RetrievalModel"
@@ -43,7 +42,6 @@ class Step:
     images: Tensor
     universal: Tensor
     multimodal: Tensor
-    embed: Callable[[Mapping[str, Sentences]], "Embedded"]
     number: int
     progress: float
 

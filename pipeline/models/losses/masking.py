@@ -49,7 +49,7 @@ class MaskingLoss(Loss[Masking]):
             for language, batch in step.sentences.items()
         }
         with frozen_statistics(step.model):
-            embedded = step.embed(masked)
+            embedded = step.model.embed_sentences(masked)
         predictors, segments = step.model.losses["masking"], step.segments
         assert isinstance(predictors, nn.ModuleDict)
         on_u = reconstruction_loss(predictors["universal"], embedded.universal, step.universal, segments)
