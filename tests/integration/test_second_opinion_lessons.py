@@ -41,7 +41,7 @@ LESSONS: dict[str, Any] = {
     "lessons": {
         "margin": 0.2,
         "hinge": "max",
-        "batch_size": 9,
+        "batch_size": 8,
         "pair_step_probability": 0.5,
         "validate_every": 7,
         "patience": 2,
