@@ -160,76 +160,32 @@ class Experiment(ExperimentKeys):
                 ".settings.liwe.max_word_length: words are spelled once for all experiments; set "
                 "liwe.max_word_length instead"
             )
-        yield from self._of_embedding()
-        yield from self._of_vectors()
-        if self.selection is None:
-            for key in ("c2c", "stop_on_each_language"):
-                if getattr(self, key):
-                    yield f".{key}: is for experiments with a selection of captions; set `selection`"
-        else:
+        if self.reduction and self.reduction.startswith("dictionary"):
+            without_english = isinstance(self.languages, list) and "en" not in self.languages
+            if self.one_per_language or without_english:
+                yield f".reduction: {self.reduction} reads words as English, which the model has to have"
+        if self.selection is not None:
             yield from self._of_selection(self.selection)
-            for key in self.settings.unused_by_lessons():
-                yield f".settings.{key}: has no effect with a selection (its key is `lessons`); leave it out"
-
-    def _of_embedding(self) -> Iterator[str]:
-        """The hybrid embedding has its own pretraining; MASK is one of its entries."""
-        if self.embedding == "universal":
-            if self.masking:
-                yield ".masking: the universal embedding has no MASK; set embedding: hybrid"
-            return
-        if self.pretraining:
-            yield ".pretraining: embedding hybrid pretrains an assignment of words instead; leave it out"
-        if self.vectors == "bert":
-            yield ".vectors: found 'bert'; embedding hybrid reads vectors of words"
-        if (self.reduction or "").startswith("dictionary"):
-            yield f".reduction: {self.reduction} reads rare words as English, embedding hybrid assigns them"
-        if self.masking and self.ranking:
-            yield ".masking: masked sentences are matched with images, not ranked; set one of the two"
-
-    def _of_vectors(self) -> Iterator[str]:
-        """Sentence vectors need human captions; smaller vocabularies need FastText's vectors."""
-        if self.vectors == "bert" and self.captions != "human":
-            yield f".captions: found {self.captions!r}; vectors bert exist only for human captions"
-        reduction = self.reduction or ""
-        if reduction and self.vectors != "fasttext":
-            yield f".reduction: found {reduction!r} with vectors {self.vectors}, not fasttext"
-        without_english = self.languages not in (None, "all") and "en" not in (self.languages or ())
-        if reduction.startswith("dictionary") and (self.one_per_language or without_english):
-            yield f".reduction: {reduction} reads words as English, which the model has to have"
 
     def _of_selection(self, selection: dict[str, CaptionSelection]) -> Iterator[str]:
-        codes = list(selection)
-        if self.languages == "all":
-            yield f".languages: found 'all'; with a selection leave it out, or name some of {codes}"
-            return
-        for code in self.languages or ():
+        """An experiment of *Lessons* reads the block `lessons` and little else."""
+        languages = list(selection) if self.languages in (None, "all") else self.languages or []
+        for code in languages:
             if code not in selection:
                 yield f".selection: {code!r}, one of its languages, is missing"
-        for key in ("ranking", "neighborhood", "classifier", "pretraining", "vectors"):
-            if key in self.model_fields_set and getattr(self, key):
-                yield f".{key}: with a selection the losses are those of `lessons`; leave it out"
         for code, captions in selection.items():
             if captions.captions_per_image and len(captions.parts) > 1:
                 yield (
                     f".selection.{code}.captions_per_image: captions are sampled in each part, so an image "
                     "would have more; name one part, or leave the key out"
                 )
-        for key, expected in (("branches", "shared"), ("captions", "human")):
-            if getattr(self, key) != expected:
-                yield f".{key}: found {getattr(self, key)!r}; with a selection it is {expected}"
-        alone = self.one_per_language or len(self.languages or codes) < 2
-        yield from self._of_one_language() if alone else self._of_several()
-
-    def _of_one_language(self) -> Iterator[str]:
-        if self.c2c:
+        single = self.one_per_language or len(languages) < 2
+        if single and self.c2c:
             yield ".c2c: pairs of captions are of two languages; the experiment has one"
-        if self.one_per_language and self.stop_on_each_language:
-            yield ".stop_on_each_language: a model of one language stops on it; leave the key out"
-
-    def _of_several(self) -> Iterator[str]:
-        lessons = self.settings.lessons
-        if lessons and lessons.divide_learning_rate_every:
+        if not single and self.settings.lessons and self.settings.lessons.divide_learning_rate_every:
             yield ".settings.lessons.divide_learning_rate_every: is for models of one language; leave it out"
+        for key in self.settings.unused_by_lessons():
+            yield f".settings.{key}: has no effect with a selection (its key is `lessons`); leave it out"
 
 
 class DatasetExperiment(ExperimentKeys):

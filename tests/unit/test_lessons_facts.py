@@ -215,11 +215,9 @@ def test_the_papers_sizes_rates_and_patience(paper: Configuration, row: int) -> 
 WRONG = {
     "selection: 'fr', one of its languages, is missing": {"languages": ["en", "fr"]},
     "c2c: pairs of captions are of two languages": {"languages": ["en"], "c2c": True},
-    "branches: found 'separate'; with a selection it is shared": {"branches": "separate"},
-    "ranking: with a selection the losses are those of `lessons`": {"ranking": True},
-    "settings.model.encoder: found embn; with a selection it is vse": {
-        "settings": {"model": {"encoder": "embn"}}
-    },
+    "selection: given needs branches: shared; found separate": {"branches": "separate"},
+    "selection: given needs ranking: false; found true": {"ranking": True},
+    "selection: given needs model.encoder: vse; found embn": {"settings": {"model": {"encoder": "embn"}}},
     "settings.lessons.divide_learning_rate_every: is for models of one language": {
         "settings": {"lessons": {"divide_learning_rate_every": 15}}
     },
@@ -251,5 +249,5 @@ def test_the_learning_rate_of_multilingual_models_is_never_divided() -> None:
 
 
 def test_keys_of_a_selection_need_one() -> None:
-    with pytest.raises(InputError, match="c2c: is for experiments with a selection"):
+    with pytest.raises(InputError, match="c2c: true needs selection: given"):
         configuration.load({"scale": "demo", "experiments": {"embn": {"c2c": True}}}, CONFIG)

@@ -276,10 +276,10 @@ def test_parameters_at_the_papers_size() -> None:
 @pytest.mark.parametrize(
     ("experiment", "message"),
     [
-        ({"vectors": "fasttext"}, "encoder liwe and vectors characters go together"),
-        ({"branches": "separate"}, "encoder liwe has one for all languages"),
-        ({"classifier": True}, "experiments.liwe-s-ten.classifier: encoder liwe has a loss of its own"),
-        ({"ranking": True}, "experiments.liwe-s-ten.ranking: encoder liwe has a loss of its own"),
+        ({"vectors": "fasttext"}, "model.encoder: liwe needs vectors: characters"),
+        ({"branches": "separate"}, "model.encoder: liwe needs branches: shared"),
+        ({"classifier": True}, "model.encoder: liwe needs classifier: false"),
+        ({"ranking": True}, "model.encoder: liwe needs ranking: false"),
     ],
 )
 def test_what_does_not_fit_liwe_is_refused(experiment: dict[str, Any], message: str) -> None:
