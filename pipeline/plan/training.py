@@ -109,11 +109,9 @@ def translated_queries(plan: Plan, dataset: str, experiment: str, queries: str) 
     return translation_tables(plan, dataset, configuration.query_pairs(plan.settings, dataset, experiment))
 
 
-def queries_with_translations(plan: Plan, dataset: str, experiment: str) -> dict[str, list[str]]:
-    """Own queries translated into the model's other languages: tables, and reports on what was left out."""
+def queries_in_every_language(plan: Plan, dataset: str, experiment: str) -> list[str]:
+    """Own queries translated into the model's other languages."""
     pairs = configuration.consistency_pairs(plan.settings, dataset, experiment)
     direct = [pair for pair in pairs if not configuration.via_english(plan.settings, dataset, pair)]
     require_providers(plan, [(dataset, pair) for pair in direct])
-    tables = query_tables(plan, dataset, pairs)
-    reports = [path.removesuffix(".csv") + ".json" for path in tables]
-    return {"translations": tables, "reports": reports}
+    return query_tables(plan, dataset, pairs)

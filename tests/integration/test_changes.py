@@ -148,7 +148,7 @@ MODULES = [
     ),
     Edit(
         "`evaluation/ranks.py`: code",
-        replace("pipeline/evaluation/ranks.py", "similarity > correct", "similarity >= correct"),
+        replace("pipeline/evaluation/ranks.py", "scores > best", "scores >= best"),
         {"evaluate", "tabulate", "publish"},
         often=True,
     ),

@@ -91,13 +91,13 @@ def test_an_edit_of_the_loss_reruns_training_and_what_follows(project: Project) 
 
 
 def test_an_edit_of_the_recall_code_reruns_only_evaluation(project: Project) -> None:
-    project.edit("pipeline/evaluation/ranks.py", "similarity > correct", "similarity >= correct")
+    project.edit("pipeline/evaluation/ranks.py", "scores > best", "scores >= best")
     assert project.would_run(MADE) == {"evaluate": 6, "tabulate": 1, "publish": 2}
 
 
 def test_an_edit_of_a_comment_or_docstring_reruns_nothing(project: Project) -> None:
     project.edit("pipeline/models/losses/triplets.py", "Zeros count.", "Zeros do count.")
-    project.edit("pipeline/evaluation/ranks.py", "LONG = 10_000", "# How many?\nLONG = 10_000")
+    project.edit("pipeline/evaluation/ranks.py", "PAIRS = 2", "# How many?\nPAIRS = 2")
     project.edit("pipeline/images/crops.py", "From a photograph's file", "From an image file")
     assert project.would_run(MADE) == {}
 

@@ -117,19 +117,18 @@ def test_queries_reach_another_language_via_english(flickr8k: Plan) -> None:
     direct = translation.of_queries(flickr8k, "multi30k", "en", "ja")
     assert direct.inputs["sentences"] == "work/flickr8k/multi30k/tokens/en.csv"
     assert direct.options[1:] == ["--source-origin=human", "--splits", "val", "test"]
-    asked = training.queries_with_translations(flickr8k, "multi30k", "smalr")
-    assert asked["translations"][:5] == [
+    asked = training.queries_in_every_language(flickr8k, "multi30k", "smalr")
+    assert asked[:5] == [
         *each(f"{folder}/en-*.csv", ["de", "fr", "cs"]),
         *each(f"{folder}/queries/en-*.csv", ["zh", "ja"]),
     ]
-    assert len(asked["translations"]) == 4 * 9  # four languages with captions, each into nine others
-    assert asked["reports"] == [path.replace(".csv", ".json") for path in asked["translations"]]
+    assert len(asked) == 4 * 9  # four languages with captions, each into nine others
 
 
 def test_direct_translations_of_queries_need_a_provider(tmp_path: Path) -> None:
     plan = paper_plan(tmp_path, translation={"default": None, "pairs": {"en-de": {"provider": "google"}}})
     with pytest.raises(InputError, match=r"(?s)names no provider.*multi30k.*en-fr"):
-        training.queries_with_translations(plan, "multi30k", "mule-full")
+        training.queries_in_every_language(plan, "multi30k", "mule-full")
 
 
 def test_queries_need_a_provider_where_captions_are_borrowed() -> None:

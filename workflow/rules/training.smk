@@ -109,11 +109,11 @@ rule evaluate:
 # Original queries together with their translations (SMALR's CLC).
 rule evaluate_consistency:
     input:
-        unpack(for_job(training.queries_with_translations)),
         model=MODEL.model,
         features=for_job(training.features),
         sentences=for_job(training.sentences),
         words=for_job(words.vocabularies),
+        translations=for_job(training.queries_in_every_language),
     output:
         evaluation=MODEL.evaluation("{consistency}"),
         ranks=MODEL.ranks("{consistency}"),
