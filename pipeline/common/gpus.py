@@ -11,6 +11,9 @@ import shutil
 import socket
 import subprocess
 import time
+from itertools import takewhile
+
+from pipeline.common.errors import InputError
 
 log = logging.getLogger("pipeline")
 
@@ -24,20 +27,24 @@ _slots: list[socket.socket] = []  # the kernel closes them when the process ends
 def take_gpu(count: int) -> None:
     """Make one GPU that no other job on this machine uses visible to this process; none if `count` is 0.
 
-    Call it before CUDA is first used. If no GPU is available, a warning is logged and the job uses the
-    CPU.
+    Call it before CUDA is first used.
+
+    Raises:
+        InputError: a GPU was asked for, and PyTorch finds none.
     """
     if count == 0:
-        if visible_devices():
-            log.info("no GPU was requested: this job runs on the CPU")
         os.environ[VISIBLE] = ""
         return
     take_slot()
     import torch
 
     if not torch.cuda.is_available():
-        log.warning(
-            "A GPU WAS REQUESTED, BUT NONE IS AVAILABLE: this run uses the CPU and may be 100 times slower"
+        driver = next(iter(_asked_of_driver("driver_version")), "nvidia-smi finds none")
+        raise InputError(
+            f"a GPU was asked for (--gpus 1), and PyTorch finds none. Driver: {driver}. PyTorch: "
+            f"{torch.__version__}, for CUDA {torch.version.cuda}. {VISIBLE}: {os.environ.get(VISIBLE)}. "
+            "Ask the queue for a GPU, install a driver and a PyTorch that fit each other, or take the CPU "
+            "(gpu: 0 in the configuration)."
         )
 
 
@@ -57,22 +64,18 @@ def take_slot() -> None:
 def visible_devices() -> list[str]:
     """GPUs visible to this process, as CUDA_VISIBLE_DEVICES names them: numbers or UUIDs."""
     if VISIBLE in os.environ:
-        return _parse_devices(os.environ[VISIBLE])
-    if not shutil.which("nvidia-smi"):
+        names = [name.strip() for name in os.environ[VISIBLE].split(",")]
+        return list(takewhile(re.compile(r"\d+|(GPU|MIG)-\S+").fullmatch, names))  # as CUDA reads them
+    return _asked_of_driver("index")
+
+
+def _asked_of_driver(what: str) -> list[str]:
+    """What the driver says of each GPU; empty without a driver."""
+    command = ["nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader"]
+    if not shutil.which(command[0]):
         return []
-    command = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]
     answer = subprocess.run(command, capture_output=True, text=True)
     return answer.stdout.split() if answer.returncode == 0 else []
-
-
-def _parse_devices(text: str) -> list[str]:
-    """The devices of a list, up to the first invalid name, as CUDA reads it."""
-    devices: list[str] = []
-    for name in map(str.strip, text.split(",")):
-        if not re.fullmatch(r"\d+|(GPU|MIG)-\S+", name):
-            break
-        devices.append(name)
-    return devices
 
 
 def _first_free(devices: list[str]) -> str:

@@ -11,7 +11,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import torch
 
+from pipeline.common.errors import InputError
 from pipeline.common.gpus import VISIBLE, take_gpu, visible_devices
 
 # Takes a slot, prints which and when, holds it until its input ends or for some seconds, prints when it ends.
@@ -88,14 +90,18 @@ def test_a_single_device_named_by_a_queue_is_not_waited_for(jobs: ExitStack, nam
     assert [gpu_of(job) for job in both] == names[:1] * 2
 
 
-def test_a_job_without_a_gpu_sees_none(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_job_without_a_gpu_sees_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VISIBLE, "0,1")
-    with caplog.at_level("INFO"):
-        take_gpu(0)
+    take_gpu(0)
     assert os.environ[VISIBLE] == ""
-    assert "runs on the CPU" in caplog.text
+
+
+def test_a_gpu_that_is_asked_for_and_missing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a run of days on the CPU that ends with success."""
+    monkeypatch.setenv(VISIBLE, "")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(InputError, match=rf"(?s)--gpus 1.*{torch.__version__}.*gpu: 0"):
+        take_gpu(1)
 
 
 @pytest.mark.parametrize(
