@@ -27,6 +27,7 @@ from pipeline.common.torch_files import read_torch, write_torch
 from pipeline.models.embedding import Sizes, Vocabularies, real_words
 from pipeline.models.settings import EmbeddingSettings, Hybrid
 from pipeline.models.universal import LanguageWords, TableEmbedding
+from pipeline.words.components import principal_components
 
 
 @dataclass(frozen=True)
@@ -152,25 +153,6 @@ def _own_vectors(vectors: Tensor, rows: WordRows, size: int) -> Tensor:
     if not len(ids):
         return vectors.new_zeros(0, size)
     return principal_components(vectors[1:], size)[ids[rows.own[ids].argsort()] - 1]
-
-
-def principal_components(vectors: Tensor, size: int) -> Tensor:
-    """Project vectors (V, 300) on their principal components, (V, size), after centring.
-
-    A component's sign makes its largest weight positive, so that equal vectors give equal numbers.
-
-    Raises:
-        InputError: the vectors have fewer dimensions than `size`.
-    """
-    if vectors.shape[1] < size:
-        raise InputError(
-            f"hybrid.frequent_dim: {size} principal components of vectors of {vectors.shape[1]} numbers"
-        )
-    centred = vectors.double() - vectors.double().mean(0)
-    _, directions = torch.linalg.eigh(centred.T @ centred)  # columns, by rising variance
-    components: Tensor = directions.flip(1)[:, :size]
-    largest = components.gather(0, components.abs().argmax(0, keepdim=True))
-    return (centred @ (components * largest.sign())).to(vectors.dtype)
 
 
 def write_assignment(entries: Tensor, rows: Mapping[str, WordRows], path: Path) -> None:

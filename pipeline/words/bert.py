@@ -4,7 +4,6 @@ Only masked words are predicted (Devlin et al. 2019, Section 3.1), no next sente
 """
 
 import logging
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from transformers import (
 )
 
 from pipeline.common.errors import InputError
+from pipeline.common.files import atomic_folder
 from pipeline.common.progress import Progress
 from pipeline.datasets.select import original_captions
 from pipeline.datasets.table import read_sentences
@@ -65,12 +65,9 @@ def pretrain_bert(sentences: Sequence[Path], settings: BertSettings, output: Pat
     model.to("cuda" if torch.cuda.is_available() else "cpu")  # type: ignore[arg-type]
     log.info("BERT: %d captions, %d word pieces", len(captions), len(tokenizer))
     _fill_masks(model, tokenizer, captions, settings)
-    partial = output.with_name(f".{output.name}.part")
-    shutil.rmtree(partial, ignore_errors=True)
-    model.bert.save_pretrained(partial)
-    tokenizer.save_pretrained(partial)
-    shutil.rmtree(output, ignore_errors=True)
-    partial.rename(output)
+    with atomic_folder(output) as folder:
+        model.bert.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
 
 
 def training_captions(sentences: Sequence[Path], caption_origins: Mapping[str, str]) -> list[str]:

@@ -1,7 +1,7 @@
 """One experiment's sentences and image features, as arrays."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -52,8 +52,7 @@ class LanguageCorpus:
     def of_images(self, keep: NDArray[np.bool_]) -> "LanguageCorpus":
         """The sentences of the images that are kept, whose rows are renumbered."""
         part = self.at(keep[self.image])
-        part.image = (np.cumsum(keep) - 1)[part.image]
-        return part
+        return replace(part, image=(np.cumsum(keep) - 1)[part.image])
 
     def at(self, keep: NDArray[np.bool_]) -> "LanguageCorpus":
         """The sentences at the places where a mask (B,) is true."""
@@ -62,8 +61,7 @@ class LanguageCorpus:
 
     def to(self, device: torch.device) -> "LanguageCorpus":
         """The same sentences with frozen vectors, if any, on another device."""
-        vectors = None if self.vectors is None else self.vectors.to(device)
-        return LanguageCorpus(self.ids, self.lengths, self.image, vectors)
+        return self if self.vectors is None else replace(self, vectors=self.vectors.to(device))
 
 
 @dataclass
@@ -80,7 +78,7 @@ class Corpus:
     def to(self, device: torch.device) -> "Corpus":
         """The same corpus on another device."""
         languages = {language: part.to(device) for language, part in self.languages.items()}
-        return Corpus(self.images, self.features.to(device), languages)
+        return replace(self, features=self.features.to(device), languages=languages)
 
 
 def encode(

@@ -40,7 +40,6 @@ def build_vocabulary(
             captions.
         output: vocabulary to write (HDF5).
     """
-    _check_file(settings, vectors_file)
     training = training_sentences(language, sentences, caption_origin, translations, captions)
     words = training_words(training)
     if vectors_file is None:
@@ -58,15 +57,6 @@ def build_vocabulary(
         "fasttext": version("fasttext-community"),
     }
     write_vocabulary(vocabulary(language, words, vectors), attributes, output)
-
-
-def _check_file(settings: WordSettings, path: Path | None) -> None:
-    trains = settings.vectors == "train"
-    if (path is None and not trains) or (path is not None and trains and path.suffix != ".bin"):
-        raise InputError(
-            f"--vectors-file: found {path or 'none'}, with the setting `vectors` {settings.vectors!r}; give "
-            "the file with `file` and `multi30k`; with `train`, a model (.bin) or none."
-        )
 
 
 def train_caption_vectors(

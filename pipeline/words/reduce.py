@@ -6,22 +6,20 @@ dictionary-T   words of other languages than English seen fewer than T times bec
 """
 
 import logging
-import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+import torch
 
 from pipeline.common.errors import InputError
 from pipeline.translation.dictionary import read_dictionaries
+from pipeline.words.components import principal_components
 from pipeline.words.make import Captions, training_sentences
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 
 log = logging.getLogger("pipeline")
-
-KINDS = ("frequency", "pca", "dictionary")
 
 
 def reduce_vocabulary(
@@ -49,47 +47,23 @@ def reduce_vocabulary(
         english: for dictionary-N: output of `build-vocabulary` for English.
         dictionaries: for dictionary-N: files of word pairs, such as en-de.txt.
         output: vocabulary to write (HDF5).
-    """
-    training = training_sentences(language, sentences, caption_origin, translations, captions)
-    write_reduced(reduction, words, training, english, dictionaries, output)
-
-
-def write_reduced(
-    reduction: str,
-    words: Path,
-    sentences: Sequence[str],
-    english: Path | None,
-    dictionaries: Sequence[Path],
-    output: Path,
-) -> None:
-    """Write a smaller vocabulary, reduced by how often words are seen in some sentences.
-
-    Args:
-        reduction: as above, such as frequency-5. words: the language's whole vocabulary.
-        sentences: tokens of the captions that are trained on. english, dictionaries: only for dictionary-T.
 
     Raises:
         InputError: no word is left, or the vectors have fewer dimensions than requested.
     """
     kind, _, amount = reduction.partition("-")
-    if kind not in KINDS or not re.fullmatch("[1-9][0-9]{0,8}", amount):
-        raise InputError(
-            f"--reduction: found {reduction[:40]!r}; expected {' or '.join(KINDS)} with a number "
-            "above 0, such as pca-50."
-        )
-    whole, count = read_vocabulary(words), Counter(word for tokens in sentences for word in tokens.split())
+    training = training_sentences(language, sentences, caption_origin, translations, captions)
+    whole, count = read_vocabulary(words), Counter(word for tokens in training for word in tokens.split())
     if kind == "pca":
         smaller = with_smaller_vectors(whole, int(amount))
     elif kind == "frequency":
         smaller = frequent(whole, count, int(amount))
+    elif english is None:
+        raise InputError(f"{reduction}: the English vocabulary is missing; give --english.")
     else:
-        if english is None:
-            raise InputError(f"{reduction}: the English vocabulary is missing; give --english.")
         candidates = read_dictionaries(dictionaries, whole.language, "en")
         smaller = mapped_to_english(whole, count, int(amount), read_vocabulary(english), candidates)
-    log.info(
-        "%s: %d of %d words, %s", whole.language, len(smaller.words) - 1, len(whole.words) - 1, reduction
-    )
+    log.info("%s: %d of %d words, %s", language, len(smaller.words) - 1, len(whole.words) - 1, reduction)
     write_vocabulary(smaller, {"vectors": f"{words.name}, {reduction}"}, output)
 
 
@@ -105,33 +79,14 @@ def frequent(whole: Vocabulary, count: Counter[str], least: int) -> Vocabulary:
 
 
 def with_smaller_vectors(whole: Vocabulary, size: int) -> Vocabulary:
-    """The same words, their vectors projected on the first `size` principal components.
+    """The same words, their vectors projected on the first `size` principal components; padding stays zero.
 
-    The mean is subtracted, as in any PCA; padding stays zero. V words span at most V - 1 directions: a small
-    vocabulary has zeros in the others, which loses nothing and is logged.
+    V words span at most V - 1 directions: the numbers of a small vocabulary in others are zeros, but for
+    rounding.
     """
-    vectors = whole.vectors[1:].astype(np.float64)
-    if size > vectors.shape[1]:
-        raise InputError(
-            f"{whole.language}: word vectors of {vectors.shape[1]} numbers cannot be reduced to {size}."
-        )
-    directions = min(size, len(vectors) - 1)
-    if directions < size:
-        log.warning("%s: %d words have %d directions; others are 0", whole.language, len(vectors), directions)
     rows = np.zeros((len(whole.words), size), dtype=np.float32)
-    rows[1:, :directions] = _project(vectors, directions)
+    rows[1:] = principal_components(torch.from_numpy(whole.vectors[1:]), size).numpy()
     return Vocabulary(whole.language, whole.words, rows)
-
-
-def _project(vectors: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    deviations = vectors - vectors.mean(0)
-    _, _, directions = np.linalg.svd(deviations, full_matrices=False)
-    directions = directions[:size]
-    # A direction's sign is arbitrary, so its largest number is made positive, to be the same on every
-    # machine.
-    largest = np.abs(directions).argmax(1)
-    signs = np.sign(directions[np.arange(size), largest])
-    return np.asarray(deviations @ (directions * signs[:, None]).T)
 
 
 def mapped_to_english(

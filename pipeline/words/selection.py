@@ -7,19 +7,17 @@ captions' tokens, so the files show what a model reads.
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file
-from pipeline.common.hdf5 import create_hdf5
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.words.settings import SelectedLanguage, SelectionSettings
-from pipeline.words.vocabulary import PADDING
+from pipeline.words.vocabulary import PADDING, Vocabulary, write_vocabulary
 
 log = logging.getLogger("pipeline")
 
@@ -60,10 +58,12 @@ def write_selection(
         {language: table["tokens"][table["split"] == "train"] for language, table in tables.items()},
         minimum_count,
     )
-    vocabulary = set(words)
+    vocabulary, table_of_words = set(words), [PADDING, UNKNOWN, START, END, *words]
+    vectors = np.zeros((len(table_of_words), dimension), np.float32)
+    provenance: dict[str, str | int] = {"vectors": "scratch"}
     for language, table in tables.items():
         write_sentences(_with_known_words(table, vocabulary), folder / f"{language}.csv")
-        write_words(language, words, dimension, folder / f"{language}.h5")
+        write_vocabulary(Vocabulary(language, table_of_words, vectors), provenance, folder / f"{language}.h5")
         if (pair_texts := texts_of[language].pair_texts) is not None:
             of_pairs = SelectedLanguage(texts=pair_texts, tested_on=texts_of[language].tested_on)
             every = _selected_captions(language, of_pairs)
@@ -87,16 +87,6 @@ def union_of_words(tokens: Mapping[str, Iterable[str]], minimum_count: int) -> l
         counts = Counter(word for text in texts for word in text.split())
         frequent |= {word for word, count in counts.items() if count >= minimum_count}
     return sorted(frequent)
-
-
-def write_words(language: str, words: Sequence[str], dimension: int, path: Path) -> None:
-    """Write the joint vocabulary as that of one language (`words/vocabulary.py`), with zero vectors."""
-    every = [PADDING, UNKNOWN, START, END, *words]
-    with create_hdf5(path) as file:
-        file.create_dataset("words", data=every, dtype=h5py.string_dtype())
-        # Never written to, so that zeros take no space on the disk.
-        file.create_dataset("vectors", data=np.zeros((len(every), dimension), np.float32))
-        file.attrs.update({"language": language, "unit": "word", "vectors": "scratch"})
 
 
 def _selected_captions(language: str, texts_of_language: SelectedLanguage) -> pd.DataFrame:

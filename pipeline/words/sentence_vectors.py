@@ -4,9 +4,6 @@ The paper names the service bert-as-service and its mean pooling; all else is th
 second-to-last layer, the mean over all real tokens with [CLS] and [SEP], 25 tokens at most.
 """
 
-import hashlib
-import logging
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,11 +13,9 @@ import transformers
 from numpy.typing import NDArray
 from transformers import AutoTokenizer, BertModel, PreTrainedModel, PreTrainedTokenizerBase
 
-from pipeline.common.array_files import load_arrays, save_arrays
 from pipeline.common.errors import InputError
 from pipeline.common.files import reading
-from pipeline.common.pretrained import vectors_digest
-from pipeline.common.progress import Progress
+from pipeline.common.progress import with_progress
 from pipeline.common.published_weights import COMMITS
 from pipeline.common.torch_files import weights_digest
 from pipeline.datasets.table import read_sentences
@@ -28,9 +23,7 @@ from pipeline.words.settings import SentenceVectorSettings
 from pipeline.words.vocabulary import PADDING, Vocabulary, write_vocabulary
 
 transformers.logging.disable_progress_bar()
-log = logging.getLogger("pipeline")
 
-SHARD = 4096  # captions that are saved at a time
 CHUNK = 64  # captions that are computed at a time
 
 
@@ -39,9 +32,7 @@ def embed_captions(
     language: str,
     model: str,
     settings: SentenceVectorSettings,
-    partial: Path,
     output: Path,
-    code: str = "",
 ) -> None:
     """Write the vector of each caption of a language in all splits, as a vocabulary of whole captions.
 
@@ -50,9 +41,7 @@ def embed_captions(
         language: ISO 639-1 code.
         model: folder of a BERT, or a name on the Hugging Face hub.
         settings: JSON: layer, max_tokens, threads.
-        partial: folder from which a killed run resumes.
         output: vocabulary to write, of whole captions (HDF5).
-        code: digest of this code; vectors of other code are not resumed.
 
     Raises:
         InputError: there is no such model, or it has fewer layers.
@@ -64,19 +53,16 @@ def embed_captions(
     if not texts:
         raise InputError(f"{sentences}: no captions in {language!r}.")
     captions = sorted(texts, key=lambda text: (len(text), text))  # similar lengths need little padding
-    weights = weights_digest(encoder)
-    of_model = vectors_digest(weights, encoder.config, tokenizer)
-    folder = partial / _fingerprint(captions, settings, of_model, code)
-    progress = Progress("captions", len(captions))
-    vectors = np.zeros((len(captions) + 1, encoder.config.hidden_size), np.float32)  # row 0 is padding
-    for first in range(0, len(captions), SHARD):
-        part = captions[first : first + SHARD]
-        rows = _shard(folder / f"{first}.npz", part, tokenizer, encoder, settings)
-        vectors[1 + first : 1 + first + len(part)] = rows
-        progress.advance(len(part))
-    whole = Vocabulary(language, [PADDING, *captions], vectors, "caption")
-    write_vocabulary(whole, {"vectors": model, "layer": settings.layer, "weights": weights}, output)
-    shutil.rmtree(partial)
+    chunks = [captions[first : first + CHUNK] for first in range(0, len(captions), CHUNK)]
+    vectors = [
+        mean_pooled(chunk, tokenizer, encoder, settings)
+        for chunk in with_progress(chunks, "batches of captions", len(chunks))
+    ]
+    padding = np.zeros((1, encoder.config.hidden_size), np.float32)
+    whole = Vocabulary(language, [PADDING, *captions], np.concatenate([padding, *vectors]), "caption")
+    attributes: dict[str, str | int] = {"vectors": model, "layer": settings.layer}
+    attributes["weights"] = weights_digest(encoder)
+    write_vocabulary(whole, attributes, output)
 
 
 def load_bert(model: str, layer: int) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
@@ -113,28 +99,3 @@ def mean_pooled(
     mask = batch["attention_mask"][..., None]
     means: NDArray[np.float32] = ((outputs * mask).sum(1) / mask.sum(1)).cpu().numpy()
     return means
-
-
-def _shard(
-    path: Path,
-    captions: Sequence[str],
-    tokenizer: PreTrainedTokenizerBase,
-    encoder: PreTrainedModel,
-    settings: SentenceVectorSettings,
-) -> NDArray[np.float32]:
-    """Vectors (B, D) of some captions, read from their file if a killed run has saved them."""
-    shape = (len(captions), encoder.config.hidden_size)
-    if arrays := load_arrays(path, "vectors"):
-        if arrays[0].dtype == np.float32 and arrays[0].shape == shape:
-            return arrays[0]
-        log.warning("%s: found %s %s, computed again", path, arrays[0].dtype, arrays[0].shape)
-    chunks = [captions[first : first + CHUNK] for first in range(0, len(captions), CHUNK)]
-    vectors = np.concatenate([mean_pooled(chunk, tokenizer, encoder, settings) for chunk in chunks])
-    save_arrays(path, vectors=vectors)
-    return vectors
-
-
-def _fingerprint(captions: Sequence[str], settings: SentenceVectorSettings, *of_model: str) -> str:
-    """Digest of all that the vectors depend on."""
-    parts = [*of_model, str(settings.layer), str(settings.max_tokens), *captions]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

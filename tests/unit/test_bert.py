@@ -9,13 +9,10 @@ import pytest
 import torch
 from transformers import BertModel, DataCollatorForLanguageModeling, get_linear_schedule_with_warmup
 
-from pipeline.common.array_files import load_arrays
 from pipeline.common.errors import InputError
-from pipeline.common.pretrained import vectors_digest
 from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.words import bert
-from pipeline.words import sentence_vectors as module
 from pipeline.words.bert import pretrain_bert, training_captions, wordpiece
 from pipeline.words.corpus import encode
 from pipeline.words.sentence_vectors import embed_captions, load_bert, mean_pooled
@@ -145,10 +142,8 @@ def test_padding_changes_no_vector_and_long_captions_are_cut(folder: Path) -> No
     np.testing.assert_allclose(cut[0], cut[1], atol=1e-5)
 
 
-def make_vocabulary(folder: Path, output: Path, code: str = "a") -> Vocabulary:
-    model, partial = str(folder / "model"), output.parent / "partial"
-    embed_captions(folder / "en.csv", "en", model, READ, partial, output, code)
-    assert not partial.exists()
+def make_vocabulary(folder: Path, output: Path) -> Vocabulary:
+    embed_captions(folder / "en.csv", "en", str(folder / "model"), READ, output)
     return read_vocabulary(output)
 
 
@@ -171,80 +166,6 @@ def test_a_caption_without_a_vector_is_an_error(folder: Path, tmp_path: Path) ->
     rows = pd.DataFrame({"image": ["0"], "caption": ["Never said."], "tokens": ["never said"]})
     with pytest.raises(InputError, match="en: 1 of 1 captions have no sentence vector"):
         encode(rows, vocabulary, ["0"], 40)
-
-
-def test_a_run_that_stops_resumes_to_the_same_vectors(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = make_vocabulary(folder, tmp_path / "whole.h5")
-    monkeypatch.setattr(module, "SHARD", 1)
-    computed: list[str] = []
-
-    def stopping(captions: list[str], *arguments: Any) -> np.ndarray:
-        if len(computed) == 2:
-            raise KeyboardInterrupt
-        computed.extend(captions)
-        return mean_pooled(captions, *arguments)
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(module, "mean_pooled", stopping)
-        make_vocabulary(folder, tmp_path / "stopped.h5")
-    assert len(list((tmp_path / "partial").rglob("*.npz"))) == 2
-    assert not (tmp_path / "stopped.h5").exists()
-
-    def counting(captions: list[str], *arguments: Any) -> np.ndarray:
-        computed.extend(captions)
-        return mean_pooled(captions, *arguments)
-
-    monkeypatch.setattr(module, "mean_pooled", counting)
-    stopped = make_vocabulary(folder, tmp_path / "stopped.h5")
-    assert sorted(computed) == sorted(ENGLISH)  # each once
-    assert stopped.words == whole.words
-    np.testing.assert_allclose(stopped.vectors, whole.vectors, atol=1e-5)
-
-
-def test_vectors_of_another_tokeniser_or_code_are_not_resumed(folder: Path, tmp_path: Path) -> None:
-    tokenizer, encoder = load_bert(str(folder / "model"), -2)
-    other, _ = load_bert(str(folder / "model"), -2)
-    other.add_tokens(["doggerel"])
-    moved, _ = load_bert(str(folder / "model"), -2)
-    moved.init_kwargs |= {"local_files_only": True, "name_or_path": "elsewhere"}
-    readers = (moved, tokenizer, other)
-    digests = [vectors_digest("weights", encoder.config, reader) for reader in readers]
-    assert digests[0] == digests[1] != digests[2]
-    assert vectors_digest("other weights", encoder.config, tokenizer) not in digests
-    names = {module._fingerprint(ENGLISH, READ, each, code) for each in digests for code in "ab"}
-    assert len(names) == 4
-
-
-def test_vectors_of_other_code_are_computed_again(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "SHARD", 1)
-    computed: list[str] = []
-
-    def counting(captions: list[str], *arguments: Any) -> np.ndarray:
-        computed.extend(captions)
-        return mean_pooled(captions, *arguments)
-
-    monkeypatch.setattr(module, "mean_pooled", counting)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(module, "write_vocabulary", interrupt)
-        make_vocabulary(folder, tmp_path / "en.h5")
-    assert len(computed) == len(ENGLISH)
-    make_vocabulary(folder, tmp_path / "en.h5", code="b")
-    assert len(computed) == 2 * len(ENGLISH)
-
-
-def interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
-def test_a_failing_disk_or_a_folder_is_an_error_not_damage(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="Input/output error"):
-        load_arrays(Path("/proc/self/mem"), "vectors")
-    with pytest.raises(IsADirectoryError):
-        load_arrays(tmp_path, "vectors")
 
 
 def test_a_missing_model_and_a_missing_layer_are_errors(folder: Path, tmp_path: Path) -> None:

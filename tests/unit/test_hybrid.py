@@ -13,10 +13,10 @@ from pipeline.models.embedding import Sizes
 from pipeline.models.hybrid import (
     HybridEmbedding,
     WordRows,
-    principal_components,
     write_assignment,
 )
 from pipeline.models.settings import EmbeddingSettings, Hybrid, Masking, UniversalModel
+from pipeline.words.components import principal_components
 from pipeline.words.corpus import Sentences
 from pipeline.words.vocabulary import Vocabulary
 
@@ -153,7 +153,7 @@ def test_principal_components_keep_distances_and_are_uncorrelated() -> None:
     variances = covariance.diagonal()
     assert torch.allclose(covariance, variances.diag(), atol=1e-8)
     assert (variances.diff() < 0).all()
-    with pytest.raises(InputError, match="7 principal components of vectors of 6"):
+    with pytest.raises(InputError, match="vectors of 6 numbers have no 7 principal components"):
         principal_components(vectors, 7)
 
 

@@ -201,10 +201,9 @@ rule embed_captions:
     params:
         model=for_job(words.bert_model),
         settings=for_job(configuration.sentence_vector_settings),
-        partial=SCALED.partial("{dataset}-bert-{language}"),
     message:
         "Sentence vectors of the captions of {wildcards.dataset} in {wildcards.language}"
     shell:
         "python -m pipeline embed-captions --code {params.code} --language {wildcards.language} --sentences {input.sentences:q} "
-        "--model {params.model:q} --settings {params.settings:q} --partial {params.partial:q} "
+        "--model {params.model:q} --settings {params.settings:q} "
         "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
