@@ -69,7 +69,7 @@ def test_a_signal_ends_a_training_at_once_and_leaves_no_temporary_file(
 ) -> None:
     experiment["training"]["epochs"] = 100_000
     arguments = [
-        sys.executable, "-m", "pipeline", "train",
+        sys.executable, "-m", "pipeline", "train", "--code", "code",
         "--settings", json.dumps(experiment), "--features", str(inputs.features),
         "--sentences", *map(str, inputs.sentences), "--words", *map(str, inputs.words),
         "--checkpoint", str(tmp_path / "checkpoint.pt"), "--curves", str(tmp_path / "curves.csv"),

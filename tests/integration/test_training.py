@@ -353,7 +353,7 @@ sys.exit(__main__.main())
 def command(inputs: Inputs, settings: dict[str, Any], folder: Path) -> list[str]:
     """A training that saves a checkpoint after each step."""
     return [
-        sys.executable, "-c", WITH_CHECKPOINTS, "train",
+        sys.executable, "-c", WITH_CHECKPOINTS, "train", "--code", "code",
         "--settings", json.dumps(settings),
         "--features", str(inputs.features),
         "--sentences", *map(str, inputs.sentences),
