@@ -7,8 +7,7 @@ chunks, so no matrix of all words and all entries is ever in memory.
 Sizes in comments: U words, E entries, M best ones, d universal size.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
@@ -26,87 +25,51 @@ CHUNK = 1024  # words whose scores of all entries are held at a time, 160 MB wit
 
 
 class Assignment(nn.Module):
-    """Entries and the layer that scores them.
+    """Entries and the layer that scores them for the words of all languages.
 
     Args:
         features: dimension of a FastText vector. entries: E. size: d.
-        languages: languages with separate scoring layers; empty: one layer scores the words of all.
     """
 
-    def __init__(self, features: int, entries: int, size: int, languages: Sequence[str] = ()):
+    def __init__(self, features: int, entries: int, size: int):
         super().__init__()
-        self.features = features
-        if not languages:
-            self.scores = linear(features, entries)
-        self.separate = nn.ModuleDict({language: linear(features, entries) for language in languages})
+        self.scores = linear(features, entries)
         self.entries = nn.Embedding(entries, size)
         nn.init.uniform_(self.entries.weight, -0.1, 0.1)
 
     @torch.no_grad()
-    def best_entry(self, words: Tensor, language: str = "") -> Tensor:
-        """The best entry (U,), from 0, for word vectors (U, features); the first one in case of ties.
-
-        Args:
-            language: of the words, if each language has a scoring layer.
-        """
-        return torch.cat([self._entry_scores(chunk, language).argmax(1) for chunk in words.split(CHUNK)])
+    def best_entry(self, words: Tensor) -> Tensor:
+        """The best entry (U,), from 0, for word vectors (U, features); the first one in case of ties."""
+        return torch.cat([self._entry_scores(chunk).argmax(1) for chunk in words.split(CHUNK)])
 
     @torch.no_grad()
-    def best_entries(self, words: Tensor, count: int, language: str = "") -> Tensor:
+    def best_entries(self, words: Tensor, count: int) -> Tensor:
         """The `count` best entries (U, M) of words, best first."""
-        return torch.cat(
-            [self._entry_scores(chunk, language).topk(count, 1).indices for chunk in words.split(CHUNK)]
-        )
+        return torch.cat([self._entry_scores(chunk).topk(count, 1).indices for chunk in words.split(CHUNK)])
 
-    def _entry_scores(self, words: Tensor, language: str) -> Tensor:
-        layer = self._layer(language)
-        return product(words, layer.weight).add_(layer.bias)
+    def _entry_scores(self, words: Tensor) -> Tensor:
+        return product(words, self.scores.weight).add_(self.scores.bias)
 
-    def _layer(self, language: str) -> nn.Linear:
-        if not self.separate:
-            return self.scores
-        layer = self.separate[language]
-        assert isinstance(layer, nn.Linear)
-        return layer
-
-    def sharpness(self, settings: Exploration, progress: float) -> float:
-        """Factor of the scores before the softmax, when a fraction of the pretraining (`progress`) is done.
-
-        Glorot's weights give scores of standardized words the variance 2 features / (features + E).
-        """
-        variance = 2 * self.features / (self.features + self.entries.num_embeddings)
-        scale = math.sqrt(1 / variance) if settings.score_scale == "unit" else 1.0
-        return scale / math.pow(settings.final_temperature, progress)
-
-    def vectors(
-        self, words: Tensor, settings: Exploration, sharpness: float = 1.0, language: str = ""
-    ) -> Tensor:
+    def vectors(self, words: Tensor, settings: Exploration) -> Tensor:
         """Latent vectors (U, d) for word vectors (U, features), each from the entry that it chooses.
 
         The choice is learned through, by `gradient`:
 
         - `straight_through`: the chosen entry forward, the softmax-weighted mean of the best backward;
-        - `gated`: the chosen entry, with a gradient to the logarithm of its share of the softmax;
-        - `softmax`: the softmax-weighted mean of the best in both directions; exploration has no effect;
-        - `none`: scores stay as initialised, only entries are learned.
+        - `softmax`: the softmax-weighted mean of the best in both directions; exploration has no effect.
         """
-        best = self.best_entries(words, min(settings.top_m, self.entries.num_embeddings), language)
+        best = self.best_entries(words, min(settings.top_m, self.entries.num_embeddings))
         place = to_device(explored_ranks(len(words), best.shape[1], settings.exploration), words.device)
         chunks = zip(words.split(CHUNK), best.split(CHUNK), place.split(CHUNK), strict=True)
-        choice = self._layer(language), sharpness, settings.gradient
         # The (U, M, d) numbers that the gradient needs are recomputed for each chunk in the backward pass.
-        return torch.cat([checkpoint(self._chunk, *chunk, *choice, use_reentrant=False) for chunk in chunks])
+        return torch.cat(
+            [checkpoint(self._chunk, *chunk, settings.gradient, use_reentrant=False) for chunk in chunks]
+        )
 
-    def _chunk(
-        self, words: Tensor, best: Tensor, place: Tensor, layer: nn.Linear, sharpness: float, gradient: str
-    ) -> Tensor:
-        if gradient == "none":
-            vectors: Tensor = self.entries(best.gather(1, place[:, None])[:, 0])
-            return vectors
-        weights = layer.weight[best]  # (U, M, features)
-        scores = (weights @ words[:, :, None])[:, :, 0] + layer.bias[best]
-        shares = choice_weights(sharpness * scores, place, gradient)
-        mixtures: Tensor = (shares[:, None] @ self.entries(best))[:, 0]
+    def _chunk(self, words: Tensor, best: Tensor, place: Tensor, gradient: str) -> Tensor:
+        weights = self.scores.weight[best]  # (U, M, features)
+        scores = (weights @ words[:, :, None])[:, :, 0] + self.scores.bias[best]
+        mixtures: Tensor = (choice_weights(scores, place, gradient)[:, None] @ self.entries(best))[:, 0]
         return mixtures
 
 
@@ -123,12 +86,9 @@ def choice_weights(scores: Tensor, place: Tensor, gradient: str) -> Tensor:
         scores: (U, M) of the best entries. place: (U,) rank of the chosen entry. gradient: see `Exploration`.
     """
     shares = scores.softmax(1)
-    one_hot = F.one_hot(place, scores.shape[1]).to(scores.dtype)
     if gradient == "softmax":
         return shares
-    if gradient == "gated":
-        return one_hot * (shares / shares.detach())
-    return one_hot + shares - shares.detach()
+    return F.one_hot(place, scores.shape[1]).to(scores.dtype) + shares - shares.detach()
 
 
 def sentence_means(
@@ -136,7 +96,6 @@ def sentence_means(
     features: Mapping[str, Tensor],
     sentences: Mapping[str, Sentences],
     settings: Exploration,
-    progress: float = 0.0,
 ) -> Tensor:
     """Mean latent vector of each sentence, (B, d), one language after another.
 
@@ -144,7 +103,6 @@ def sentence_means(
 
     Args:
         features: for each language its (V + 1, 300) FastText vectors.
-        progress: fraction of the pretraining before the batch.
     """
     distinct: dict[str, Tensor] = {}
     rows: list[Tensor] = []
@@ -153,11 +111,6 @@ def sentence_means(
         words, ids = batch.ids.unique(return_inverse=True)
         rows.append(ids[real_words(batch.lengths, ids.shape[1])] + sum(map(len, distinct.values())))
         distinct[language] = features[language][to_device(words, features[language].device)]
-    # If one layer scores the words of all languages, they choose in one call.
-    choosers = distinct if assignment.separate else {"": torch.cat(list(distinct.values()))}
-    sharpness = assignment.sharpness(settings, progress)
-    latent = [
-        assignment.vectors(words, settings, sharpness, language) for language, words in choosers.items()
-    ]
+    latent = assignment.vectors(torch.cat(list(distinct.values())), settings)
     lengths = torch.cat([batch.lengths for batch in sentences.values()])
-    return means_of_words(lengths, torch.cat(rows), torch.cat(latent))
+    return means_of_words(lengths, torch.cat(rows), latent)

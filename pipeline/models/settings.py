@@ -256,36 +256,9 @@ class Exploration(Block):
         default=20,
         description="M of the paper: entries of the latent vocabulary from which a word's is chosen",
     )
-    features: Literal["unchanged", "centred", "standardized"] = Field(
-        default="standardized",
-        description=(
-            "unchanged (word vectors as they are), centred (minus the mean of their language), or "
-            "standardized (also scaled to variance 1)"
-        ),
-    )
-    gradient: Literal["straight_through", "gated", "softmax", "none"] = Field(
+    gradient: Literal["straight_through", "softmax"] = Field(
         default="softmax",
-        description=(
-            "how gradients pass the choice of an entry: straight_through, gated, softmax or none "
-            "(docs/smalr.md)"
-        ),
-    )
-    final_temperature: Rate = Field(
-        default=1.0,
-        description=(
-            "temperature of the softmax at the end of pretraining, to which it falls from 1 by the same "
-            "factor in each step; the lower, the closer a word's vector is to its best entry"
-        ),
-    )
-    score_scale: Literal["none", "unit"] = Field(
-        default="none",
-        description=(
-            "none, or unit: scores of standardized words have standard deviation 1 initially, however many "
-            "entries there are"
-        ),
-    )
-    scoring_layers: Literal["shared", "separate"] = Field(
-        default="shared", description="shared by all languages, or separate: each scores its own words"
+        description="how gradients pass the choice of an entry: straight_through or softmax (docs/smalr.md)",
     )
     pairs: Literal["all", "different"] = Field(
         default="all",

@@ -1,7 +1,6 @@
 """SMALR on small files: assignment, training, killed runs, queries together with their translations."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -110,12 +109,11 @@ def queries(inputs: Inputs, things: dict[str, list[str]], tmp_path: Path) -> lis
     return files
 
 
-@pytest.mark.parametrize("features", ["unchanged", "centred", "standardized"])
-@pytest.mark.parametrize("gradient", ["straight_through", "gated", "softmax", "none"])
+@pytest.mark.parametrize("gradient", ["straight_through", "softmax"])
 def test_each_word_gets_one_entry_or_a_vector_of_its_own(
-    inputs: Inputs, smalr: dict[str, Any], tmp_path: Path, gradient: str, features: str
+    inputs: Inputs, smalr: dict[str, Any], tmp_path: Path, gradient: str
 ) -> None:
-    settings = assignment_of(smalr, gradient=gradient, features=features)
+    settings = assignment_of(smalr, gradient=gradient)
     settings["training"]["epochs"] = 3
     entries = torch.load(run_assign(inputs, settings, tmp_path), weights_only=True)
     table = pd.read_csv(tmp_path / "assignment.csv")
@@ -131,32 +129,6 @@ def test_each_word_gets_one_entry_or_a_vector_of_its_own(
         assert {
             vocabulary.words[row]: int(places["entry"][row]) for row in range(1, 9) if places["entry"][row]
         } == rows
-
-
-HAND_OVER = re.compile(
-    r"loss ([\d.]+) as pretrained, ([\d.]+) with one entry .* before pretraining ([\d.]+) "
-)
-
-
-@pytest.mark.parametrize("layers", ["shared", "separate"])
-def test_with_a_falling_temperature_the_hand_over_keeps_what_was_learned(
-    inputs: Inputs, smalr: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture, layers: str
-) -> None:
-    """With a constant temperature, a mixture of entries is learned, and at least half of the gain is lost."""
-    caplog.set_level("INFO", "pipeline")
-    lost = {}
-    for temperature in (1.0, 0.01):
-        caplog.clear()
-        how = {"gradient": "softmax", "features": "standardized", "scoring_layers": layers, "top_m": 20}
-        settings = assignment_of(smalr, **how, final_temperature=temperature)
-        run_assign(inputs, settings, tmp_path / str(temperature))
-        numbers = HAND_OVER.search(caplog.text)
-        assert numbers
-        pretrained, assigned, untrained = map(float, numbers.groups())
-        assert pretrained < 0.6 * untrained
-        lost[temperature] = (assigned - pretrained) / (untrained - pretrained)
-        assert ("of what pretraining gained" in caplog.text) == (lost[temperature] > 0.5)
-    assert lost[0.01] < 0.05 < 0.2 < lost[1.0]
 
 
 def test_a_language_agnostic_model_has_no_own_vectors(

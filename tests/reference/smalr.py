@@ -36,40 +36,26 @@ Tables = Mapping[Pair, tuple[list[Row], set[tuple[str, str]]]]
 # --- Which entry a word takes (Section 3.1)
 
 
-def scored_vectors(vectors: Mapping[str, Tensor], features: str) -> dict[str, Tensor]:
-    """The vectors (V, 300) by which entries are scored, row 0 the first word."""
-    scored = {
-        code: table[1:] - table[1:].mean(0) * (features != "unchanged") for code, table in vectors.items()
-    }
-    if features == "standardized":
-        scored = {code: table / table.square().mean(0).sqrt() for code, table in scored.items()}
-    return scored
+def scored_vectors(vectors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The vectors (V, 300) by which entries are scored, row 0 the first word: mean 0, variance 1."""
+    scored = {code: table[1:] - table[1:].mean(0) for code, table in vectors.items()}
+    return {code: table / table.square().mean(0).sqrt() for code, table in scored.items()}
 
 
-def word_scores(weights: Weights, word: Tensor, language: str) -> Tensor:
-    """Scores (E,) of a word (300,), by the layer of its language where it has one."""
-    layer = f"separate.{language}" if f"separate.{language}.weight" in weights else "scores"
-    scores: Tensor = weights[f"{layer}.weight"] @ word + weights[f"{layer}.bias"]
+def word_scores(weights: Weights, word: Tensor) -> Tensor:
+    """Scores (E,) of a word (300,)."""
+    scores: Tensor = weights["scores.weight"] @ word + weights["scores.bias"]
     return scores
 
 
-def latent_vector(
-    weights: Weights, word: Tensor, language: str, place: int, assignment: Settings, done: float
-) -> Tensor:
+def latent_vector(weights: Weights, word: Tensor, place: int, assignment: Settings) -> Tensor:
     """The entry (d,) that a word (300,) takes among its best, and how a gradient passes the choice."""
-    scores = word_scores(weights, word, language)
+    scores = word_scores(weights, word)
     best = scores.detach().topk(min(assignment["top_m"], len(scores))).indices
     entries = weights["entries.weight"][best]  # (M, d)
-    if assignment["gradient"] == "none":
-        return entries[place]
-    spread = 1.0
-    if assignment["score_scale"] == "unit":  # Glorot's uniform weights have the variance 2 / (in + out)
-        spread = (2 * len(word) / (len(word) + len(scores))) ** 0.5
-    share: Tensor = (scores[best] / (spread * assignment["final_temperature"] ** done)).softmax(0)
+    share: Tensor = scores[best].softmax(0)
     if assignment["gradient"] == "softmax":
         return share @ entries
-    if assignment["gradient"] == "gated":
-        return entries[place] * (share[place] / share[place].detach())
     return entries[place] + (share - share.detach()) @ entries.detach()
 
 
@@ -79,15 +65,12 @@ def latent_means(
     sentences: Sentences,
     explored: Explored,
     assignment: Settings,
-    done: float,
 ) -> dict[str, Tensor]:
     """Mean latent vectors of sentences, at length 1; a word takes the same entry in a whole batch."""
     means = {}
     for language, of_language in sentences.items():
         vectors = {
-            word: latent_vector(
-                weights, features[language][word - 1], language, explored[language, word], assignment, done
-            )
+            word: latent_vector(weights, features[language][word - 1], explored[language, word], assignment)
             for word in {word for ids in of_language for word in ids}
         }
         means[language] = unit(
@@ -107,10 +90,9 @@ def pretrain_entries(
     """Triplets of sentences of one image, of different languages and of one, over all epochs."""
     weights, adam = dict(weights), Adam()
     names, assignment, triplets = trainable(weights), settings["assignment"], settings["triplets"]
-    batches = list(chain.from_iterable(epochs))
-    for step, (batch, entries) in enumerate(zip(batches, explored, strict=True)):
-        slots, done = batch.slot_tensors(), step / len(batches)
-        means = latent_means(weights, features, batch.word_ids(split), entries, assignment, done)
+    for batch, entries in zip(chain.from_iterable(epochs), explored, strict=True):
+        slots = batch.slot_tensors()
+        means = latent_means(weights, features, batch.word_ids(split), entries, assignment)
         loss = neighborhood_loss(means, slots, triplets)
         several = [code for code, of_code in slots.items() if len(of_code) > len(of_code.unique())]
         if assignment["pairs"] == "all" and several:
@@ -140,7 +122,7 @@ def word_places(
     }
     entry = {
         code: {
-            word: int(word_scores(weights, vector, code).argmax())
+            word: int(word_scores(weights, vector).argmax())
             for word, vector in enumerate(vectors, 1)
             if word not in own[code]
         }

@@ -20,10 +20,7 @@ from pipeline.models.assignment import Assignment, choice_weights, explored_rank
 from pipeline.models.hybrid import WordRows
 from pipeline.models.settings import Exploration, Triplets
 from pipeline.training.assign import (
-    HandOver,
     _check_pairs,
-    _log_assignment,
-    _log_hand_over,
     assignment_table,
     assignment_terms,
     own_rows,
@@ -74,9 +71,8 @@ def test_in_a_tie_the_first_entry_is_taken() -> None:
     assert made.best_entry(WORDS).tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("gradient", ["straight_through", "gated", "none"])
-def test_without_exploration_a_word_is_its_best_entry(gradient: str) -> None:
-    found = assignment_with_scores().vectors(WORDS, exploration(0.0, 2, gradient))
+def test_without_exploration_a_word_is_its_best_entry() -> None:
+    found = assignment_with_scores().vectors(WORDS, exploration(0.0, 2, "straight_through"))
     assert torch.allclose(found, torch.tensor([[1.0, 0.0], [0.0, 1.0], [5.0, 5.0]]).double())
 
 
@@ -84,44 +80,6 @@ def test_softmax_mixes_the_best_entries() -> None:
     found = assignment_with_scores().vectors(WORDS[:1], exploration(0.0, 2, "softmax"))
     share = math.exp(1) / (math.exp(1) + math.exp(0.25))
     assert found.tolist()[0] == pytest.approx([share, 1 - share])
-
-
-def test_a_sharper_softmax_brings_a_word_closer_to_its_best_entry() -> None:
-    """Scores 1 and 0.25: sharpened fourfold, they differ by 3."""
-    found = assignment_with_scores().vectors(WORDS[:1], exploration(0.0, 2, "softmax"), sharpness=4.0)
-    share = 1 / (1 + math.exp(-3))
-    assert found.tolist()[0] == pytest.approx([share, 1 - share])
-
-
-def test_the_temperature_falls_by_the_same_factor_and_scores_begin_with_a_unit_variance() -> None:
-    """300 numbers and 40,000 entries: Glorot's scores have the standard deviation 0.122."""
-    torch.manual_seed(0)
-    few, many = (Assignment(300, entries, 1) for entries in (2_000, 40_000))
-    falling = Exploration(final_temperature=0.01)
-    assert [few.sharpness(falling, done) for done in (0.0, 0.5, 1.0)] == pytest.approx([1, 10, 100])
-    assert few.sharpness(Exploration(), 0.5) == 1
-    words = torch.randn(500, 300)
-    for made, expected in ((few, 0.51), (many, 0.122)):
-        scores = words @ made.scores.weight.T
-        assert scores.std().item() == pytest.approx(expected, rel=0.02)
-        unit = made.sharpness(Exploration(score_scale="unit"), 0.0)
-        assert (unit * scores).std().item() == pytest.approx(1, rel=0.02)
-
-
-def test_each_language_may_score_its_own_words() -> None:
-    """An English word takes the entry at its place, a German word the entry before it."""
-    made = Assignment(3, 3, 3, ["en", "de"]).double()
-    with torch.no_grad():
-        for language, weights in (("en", torch.eye(3)), ("de", torch.eye(3).roll(-1, 0))):
-            made.get_parameter(f"separate.{language}.weight").copy_(weights)
-        made.entries.weight.copy_(torch.eye(3))
-    words = torch.eye(3).double()
-    assert made.best_entry(words, "en").tolist() == [0, 1, 2]
-    assert made.best_entry(words, "de").tolist() == [2, 0, 1]
-    features = dict.fromkeys(("en", "de"), F.pad(words, (0, 0, 1, 0)))
-    sentences = dict.fromkeys(features, Sentences(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1])))
-    found = sentence_means(made, features, sentences, exploration(0.0, 2, "none"))
-    assert found.tolist() == [[0.5, 0.5, 0], [0, 0, 1], [0.5, 0, 0.5], [0, 1, 0]]
 
 
 def test_exploration_takes_each_of_the_best_entries_equally_often() -> None:
@@ -143,24 +101,20 @@ def test_a_fifth_of_the_words_explores_and_some_of_these_take_the_best_entry() -
 def test_shares_by_hand() -> None:
     scores = torch.tensor([[math.log(3), 0.0]]).double()
     assert choice_weights(scores, torch.tensor([1]), "softmax").tolist()[0] == pytest.approx([0.75, 0.25])
-    for gradient in ("straight_through", "gated"):
-        assert choice_weights(scores, torch.tensor([1]), gradient).tolist()[0] == pytest.approx([0.0, 1.0])
+    taken = choice_weights(scores, torch.tensor([1]), "straight_through")
+    assert taken.tolist()[0] == pytest.approx([0.0, 1.0])
 
 
 def test_gradients_of_scores_by_hand() -> None:
     """Entries 4 and 8, the second taken, shares 3/4 and 1/4: their mean is 5."""
-    for gradient, expected in {
-        "softmax": [0.75 * (4 - 5), 0.25 * (8 - 5)],
-        "straight_through": [0.75 * (4 - 5), 0.25 * (8 - 5)],
-        "gated": [-8 * 0.75, 8 * (1 - 0.25)],
-    }.items():
+    for gradient in ("softmax", "straight_through"):
         scores = torch.tensor([[math.log(3), 0.0]]).double().requires_grad_()
         (choice_weights(scores, torch.tensor([1]), gradient) @ torch.tensor([4.0, 8.0]).double()).backward()
         assert scores.grad is not None
-        assert scores.grad.tolist()[0] == pytest.approx(expected)
+        assert scores.grad.tolist()[0] == pytest.approx([0.75 * (4 - 5), 0.25 * (8 - 5)])
 
 
-@pytest.mark.parametrize("gradient", ["softmax", "straight_through", "gated", "none"])
+@pytest.mark.parametrize("gradient", ["softmax", "straight_through"])
 def test_gradients_of_entries_are_those_of_finite_differences(gradient: str) -> None:
     made = assignment_with_scores()
 
@@ -221,7 +175,9 @@ def test_a_sentence_is_the_mean_of_its_words_entries() -> None:
         "en": Sentences(torch.tensor([[1, 3], [2, 0]]), torch.tensor([2, 1])),
         "de": Sentences(torch.tensor([[1, 1]]), torch.tensor([2])),
     }
-    found = sentence_means(assignment_with_scores(), features, sentences, exploration(0.0, 2, "none"))
+    found = sentence_means(
+        assignment_with_scores(), features, sentences, exploration(0.0, 2, "straight_through")
+    )
     assert found.tolist() == [[3.0, 2.5], [0.0, 1.0], [5.0, 5.0]]
 
 
@@ -273,61 +229,9 @@ def test_a_batch_without_pairs_has_no_gradient() -> None:
     assert all(weight.grad is not None and not weight.grad.any() for weight in made.parameters())
 
 
-def test_the_softmax_of_a_batch_is_as_sharp_as_its_place_in_the_pretraining_says() -> None:
-    """Halfway to the temperature 0.01, as with scores ten times as large."""
-    data, batch = small.corpus(), small.batch_of({"training": {"batch_images": 6}})
-    torch.manual_seed(0)
-    made, features = Assignment(4, 5, 3).double(), {}
-    for language in data.languages:
-        features[language] = torch.randn(small.WORDS + 1, 4).double()
-
-    def terms(temperature: float, progress: float) -> dict[str, float]:
-        how = Exploration(top_m=3, exploration=0.0, gradient="softmax", final_temperature=temperature)
-        settings = AssignSettings.model_construct(assignment=how, triplets=Triplets())
-        found = assignment_terms(made, features, data, batch, settings, progress)
-        return {name: term.item() for name, term in found.items()}
-
-    halfway, begin = terms(0.01, 0.5), terms(0.01, 0.0)
-    assert begin == pytest.approx(terms(1.0, 0.5)) != pytest.approx(halfway)
-    with torch.no_grad():
-        for weight in made.scores.parameters():
-            weight.mul_(10)
-    assert halfway == pytest.approx(terms(1.0, 0.5))
-
-
-def test_scoring_inputs_may_be_centred_or_standardized() -> None:
-    vectors = torch.tensor([[0.0, 0.0], [1.0, 5.0], [3.0, 5.0]])
-    assert scoring_inputs(vectors, "unchanged") is vectors
-    assert scoring_inputs(vectors, "centred").tolist() == [[0, 0], [-1, 0], [1, 0]]
+def test_scoring_inputs_are_standardized() -> None:
     vectors = torch.tensor([[9.0, 9.0], [1.0, 5.0], [5.0, 5.0]])  # mean 3, standard deviation 2; and 5, 0
-    assert scoring_inputs(vectors, "standardized").tolist() == [[0, 0], [-1, 0], [1, 0]]
-
-
-@pytest.mark.parametrize(
-    ("entries", "warned"),
-    [([1, 1, *range(2, 20)], False), ([1, 1, 1, *range(2, 19)], True), ([0] * 20, False)],
-)
-def test_a_collapsed_assignment_causes_a_warning(
-    caplog: pytest.LogCaptureFixture, entries: list[int], warned: bool
-) -> None:
-    """Two of twenty words are a tenth, three are more. Without shared words there is no warning."""
-    _log_assignment({"en": WordRows(torch.zeros(21, dtype=torch.long), torch.tensor([0, *entries]))}, 19)
-    assert ("3 of 20 words share a single entry" in caplog.text) == warned
-
-
-@pytest.mark.parametrize(("assigned", "kept"), [(0.14, None), (0.16, "40%"), (0.25, "0%")])
-def test_a_hand_over_that_loses_what_was_learned_causes_a_warning(
-    caplog: pytest.LogCaptureFixture, assigned: float, kept: str | None
-) -> None:
-    """Pretraining lowers the loss from 0.2 to 0.1; with one entry per word it is between, or higher."""
-    caplog.set_level("INFO", "pipeline")
-    _log_hand_over(HandOver(0.2, 0.3), HandOver(0.1, assigned))
-    told = (
-        f"0.1000 as pretrained, {assigned:.4f} with one entry per word; before pretraining 0.2000 and 0.3000"
-    )
-    assert told in caplog.text
-    assert (f"keeps {kept} of what pretraining gained" in caplog.text) == (kept is not None)
-    assert ("WARNING" in caplog.text) == (kept is not None)
+    assert scoring_inputs(vectors).tolist() == [[0, 0], [-1, 0], [1, 0]]
 
 
 def corpus(ids: list[list[int]]) -> LanguageCorpus:

@@ -63,7 +63,7 @@ def test_words_are_assigned_as_the_paper_says(paper: Configuration, name: str) -
     assert (found.assignment.exploration, found.assignment.top_m) == (0.2, 20)
     for scale in ("demo", "flickr8k", "paper"):  # decided: others collapsed on photographs, docs/smalr.md
         how = configuration.load({"scale": scale}, CONFIG).assignment
-        assert (how.features, how.gradient, how.pairs) == ("standardized", "softmax", "all")
+        assert (how.gradient, how.pairs) == ("softmax", "all")
     assert (found.training.epochs, found.training.learning_rate) == (5, 1e-3)  # decided
     assert found.hybrid.latent_entries == 40_000
     assert found.universal_dim == 512
