@@ -6,7 +6,7 @@ READY := .venv/.ready
 RUN := . .venv/bin/activate &&
 SEARCHED := work/demo/multi30k/experiments/mule-full/seed0
 
-.PHONY: demo search test test-all coverage check mutants results-pages lock clean help
+.PHONY: demo search test test-all coverage check results-pages lock clean help
 
 help:
 	@echo "make demo   results/table4.csv on synthetic data: five to fifteen minutes on 2 cores after installation, 400 MB disk"
@@ -15,7 +15,6 @@ help:
 	@echo "make test-all  also tests marked extended (pyproject.toml says which), all but those marked slow: about half an hour on 2 cores"
 	@echo "make coverage  lines and branches that make test reaches"
 	@echo "make check  lint, format, types and imports"
-	@echo "make mutants  mutation testing of the code behind every number: many hours; make mutants ONLY='pipeline.models.losses*' for some"
 	@echo "make results-pages  fill the tables of pages from results/published"
 	@echo "make lock   resolve requirements*.in into requirements.lock"
 	@echo "make clean  delete .venv, work/ and what is under results/"
@@ -63,11 +62,6 @@ check: $(READY)
 	$(RUN) snakefmt --check Snakefile workflow
 	$(RUN) snakemake --lint
 
-# One thread, whatever a test asks for: OpenMP hangs in a fork of a process that has used more.
-mutants: $(READY)
-	$(RUN) OMP_NUM_THREADS=1 OMP_THREAD_LIMIT=1 mutmut run $(ONLY)
-	$(RUN) mutmut results
-
 $(READY): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, found " + sys.version + "; give another with make PYTHON=...")'
 	@echo "Installing the locked packages into .venv: a few minutes, 6.4 GB disk."
@@ -83,4 +77,5 @@ lock:
 	  requirements.in requirements-dev.in --output-file requirements.lock
 
 clean:
-	rm -rf .venv work .snakemake results/*.csv results/*.html results/comparison results/lessons results/smalr results/compare
+	rm -rf .venv work .snakemake results/*.csv results/*.html results/comparison results/lessons results/smalr results/compare \
+	  results/demo results/flickr8k results/paper

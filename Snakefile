@@ -29,13 +29,13 @@ rule all:
     default_target: True
     input:
         for_job(tables.every_table),
-        "results/report.html",
+        RESULTS.latest("report.html"),
 
 
 # A rule that runs a stage has its summary as the line in `snakemake --list-rules`, the environment of jobs with --sdm
 # conda, and the digest of its code, so that an edit reruns its jobs. What was downloaded or unpacked stays.
 ALL_STAGES = STAGES | SEARCH_STAGES
-WITHOUT_CODE = ("download", "unpack", "prefetch_models")
+WITHOUT_CODE = ("download", "unpack", "prefetch_models", "publish", "publish_file")
 for each in workflow.rules:
     if started := re.search(
         r"python -m (?:pipeline|search) (\S+)", each.shellcmd or ""

@@ -101,7 +101,7 @@ _TABLE = (
         "check precomputed image features and import them", _IMAGES,
     ),
     Stage(
-        "translate", "pipeline.translation.captions:translate_captions",
+        "translate", "pipeline.translation.translate:translate_captions",
         "translate the captions of one language into another", _TRANSLATION, gpu=True,
     ),
     Stage(
@@ -205,6 +205,7 @@ _TABLE = (
         "count-smalr-parameters", "pipeline.tables.smalr_parameters:count_smalr_parameters",
         "count the parameters of models of ten languages (SMALR)", _TABLES,
     ),
+    Stage("publish", "pipeline.tables.publish:publish", "copy finished tables over earlier ones", _TABLES),
     Stage(
         "draw-retrieved", "pipeline.report.figures:draw_retrieved",
         "make a page of retrieved test examples (MULE, Figures 3 and 4)", _REPORT,

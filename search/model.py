@@ -17,7 +17,7 @@ from torch import Tensor
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.progress import Progress
 from pipeline.evaluation.embed import CHUNK, embed_sentences
-from pipeline.evaluation.similarity import similarity
+from pipeline.models.similarity import similarities
 from pipeline.words.corpus import encode
 from search.bundle import Bundle, read_bundle
 from search.index import Index
@@ -210,7 +210,9 @@ class SearchModel:
 
     def images_of_sentences(self, index: Index, vectors: Vectors, top_k: int) -> Neighbours:
         """The images nearest to each sentence (Q, e), by the model's similarity."""
-        return self._nearest_images(index, vectors, top_k, partial(similarity, kind=self.network.similarity))
+        return self._nearest_images(
+            index, vectors, top_k, partial(similarities, kind=self.network.similarity)
+        )
 
     def images_of_images(self, index: Index, vectors: Vectors, top_k: int) -> Neighbours:
         """The images nearest to each image (Q, e), by their cosine, whatever the model's similarity."""
@@ -274,7 +276,7 @@ class SearchModel:
             return self._backbones[batch], settings
 
     def _sentences_to_images(self, images: Tensor, sentences: Tensor) -> Tensor:
-        return similarity(sentences, images, self.network.similarity).T
+        return similarities(sentences, images, self.network.similarity).T
 
     def _embed_tokens(self, tokens: Sequence[Sequence[str]], language: str) -> Vectors:
         rows = [str(row) for row in range(len(tokens))]

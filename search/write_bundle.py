@@ -16,8 +16,8 @@ from pipeline.datasets.languages import tokenizer_versions
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.evaluation.checks import model_and_vocabularies
 from pipeline.evaluation.embed import embed_images
-from pipeline.evaluation.evaluate import query_ranks
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences
+from pipeline.evaluation.ranks import query_ranks
 from pipeline.evaluation.recall import recalls
 from pipeline.models.model import ModelRecord
 from pipeline.tables.evaluations import read_evaluation

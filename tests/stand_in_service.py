@@ -42,11 +42,13 @@ def translation(line: str) -> str:
 class Service:
     """What the server received, and how it behaves.
 
-    `requests`: lines of each request, in the order of arrival. `behaviour`: how it misbehaves, if set.
+    `requests`: lines of each request, as they arrive. `queries`: parameters of its URL. `behaviour`: how
+    it misbehaves, if set.
     """
 
     def __init__(self) -> None:
         self.requests: list[list[str]] = []
+        self.queries: list[dict[str, str]] = []
         self.times: list[float] = []
         self.behaviour: Behaviour = lambda number, lines: ""
         self.retry_after = ""
@@ -82,10 +84,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _answers(self) -> tuple[list[str] | None, dict[str, str]]:
         """The answers ([]: a page without a translation) and the query; None if a status was the answer."""
         query = {key: values[0] for key, values in parse_qs(urlsplit(self.path).query).items()}
-        lines = query["q"].split("\n")
+        lines = (query.get("q") or query.get("text", "")).split("\n")
         with self.service.lock:
             number = len(self.service.requests)
             self.service.requests.append(lines)
+            self.service.queries.append(query)
             self.service.times.append(time.time())
         fault = "400" if len(self.path) > LONGEST_URL else self.service.behaviour(number, lines)
         if fault.isdecimal():

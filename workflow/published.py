@@ -56,7 +56,7 @@ def copy_run(name: str, scale: str, command: str, checkout: Path = Path()) -> No
         InputError: there are no tables, files of the repository differ from its commit, or tables are older
             than the checkout of that commit.
     """
-    results = checkout / "results"
+    results = checkout / "results" / scale
     files = sorted({path for pattern in KEPT for path in results.glob(pattern)})
     if not files:
         raise InputError(f"{results}: has no tables; run {command}")

@@ -1,10 +1,8 @@
 """Evaluate a trained model on the test split: a JSON file per experiment, and the correct answers' ranks."""
 
-import gzip
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +11,22 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write, sha256
 from pipeline.common.rounding import tenths
 from pipeline.datasets.origins import Origins, count_by_pair
 from pipeline.datasets.table import read_sentences
 from pipeline.evaluation.checks import model_and_vocabularies
-from pipeline.evaluation.embed import embed_images, embed_sentences
-from pipeline.evaluation.gallery import gallery_of
-from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences
-from pipeline.evaluation.ranks import both_ranks
+from pipeline.evaluation.embed import embed_images
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, in_translation, original_sentences
+from pipeline.evaluation.ranks import gallery, query_ranks
 from pipeline.evaluation.recall import chance_recalls, recalls
 from pipeline.evaluation.settings import EvaluateSettings
-from pipeline.evaluation.similarity import similarity
 from pipeline.models.model import ModelRecord, RetrievalModel
 from pipeline.models.sizes import at_test_time, count_model
-from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
+from pipeline.words.corpus import Corpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
 log = logging.getLogger("pipeline")
-
-# Validation mR is computed twice, by training and here; on one machine the two agree far closer than this.
-SAME_MEAN_RECALL = 0.05
 
 RANK_COLUMNS = ["language", "direction", "image", "rank"]
 
@@ -74,7 +66,6 @@ def evaluate(
     torch.set_num_threads(settings.threads)
     network, record, vocabularies = model_and_vocabularies(model, words)
     originals = original_sentences(sentences, record.settings.languages, record.settings.caption_origins)
-    check_choice_of_epoch(network, record, originals, vocabularies, features)
     queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated_queries)}
     if queries:
         corpus = _translated_corpus(record, vocabularies, sentences, queries)
@@ -109,8 +100,10 @@ def write_evaluation(
     **details: object,
 ) -> None:
     """Write the results of each language (`recalls_and_counts`) with the settings behind them."""
-    all_ranks = pd.concat([table.assign(language=query) for query, (_, table) in results.items()])
-    _write_ranks(all_ranks, ranks)
+    tables = [table.assign(language=query) for query, (_, table) in results.items()]
+    with atomic_write(ranks) as temporary:  # without the time, so that equal ranks are equal bytes
+        compression = {"method": "gzip", "mtime": 0}
+        pd.concat(tables)[RANK_COLUMNS].to_csv(temporary, index=False, compression=compression)
     sizes = count_model(network, record.settings)
     result = {
         **record.settings.model_dump(include={"scale", "dataset", "experiment", "seed"}),
@@ -135,56 +128,22 @@ def write_evaluation(
         temporary.write_text(json.dumps(result, indent=1) + "\n")
 
 
-def _write_ranks(all_ranks: pd.DataFrame, path: Path) -> None:
-    """Write ranks gzipped, without name and time: equal ranks are equal bytes."""
-    with (
-        atomic_write(path) as temporary,
-        open(temporary, "wb") as raw,
-        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file,
-    ):
-        all_ranks[RANK_COLUMNS].to_csv(file, index=False)
-
-
-def mean_recalls(model: RetrievalModel, corpus: Corpus) -> dict[str, float]:
-    """mR of each language, in percent; the candidates are the images captioned in it."""
-    images = embed_images(model, corpus)
-    return {
-        language: recalls(query_ranks(model, captions, language, images))["mR"]
-        for language, captions in corpus.languages.items()
-    }
-
-
-def query_ranks(
-    model: RetrievalModel, captions: LanguageCorpus, read_as: str, images: Tensor
-) -> dict[str, Tensor]:
-    """Ranks (`both_ranks`) of sentences, read as some language of the model, and of their images.
-
-    Args:
-        images: (N, e) all images of the corpus, embedded once for all of its languages.
-    """
-    gallery = gallery_of(captions.image)
-    candidates = images[torch.from_numpy(gallery.rows).to(images.device)]
-    sentences = embed_sentences(model, read_as, captions)
-    image_of = torch.from_numpy(gallery.image_of).to(images.device)
-    return both_ranks(candidates, sentences, image_of, partial(similarity, kind=model.similarity))
-
-
 def recalls_and_counts(
     corpus: Corpus, query: str, ranks: Mapping[str, Tensor]
 ) -> tuple[dict[str, object], pd.DataFrame]:
     """Recalls and counts from the ranks of a language's queries; direction, image and rank of each query."""
     captions = corpus.languages[query]
-    gallery = gallery_of(captions.image)
-    by_chance = chance_recalls(len(gallery.rows), gallery.image_of)
+    rows, image_of = gallery(captions.image)
+    by_chance = chance_recalls(len(rows), image_of)
     values: dict[str, Any] = {
         **recalls(ranks),
         "chance": by_chance,
-        "images": len(gallery.rows),
+        "images": len(rows),
         "sentences": len(captions.image),
         "sentences_without_known_words": int((captions.ids[:, 0] == 0).sum()),
     }
     log.info("%s: mR %s, chance level %s", query, tenths(values["mR"]), tenths(by_chance["mR"]))
-    queries = {"i2s": gallery.rows, "s2i": captions.image}
+    queries = {"i2s": rows, "s2i": captions.image}
     tables = [
         pd.DataFrame(
             {
@@ -210,11 +169,10 @@ def _translated_corpus(
     """
     (language,) = record.settings.languages
     originals = original_sentences(sentences, list(queries), record.settings.caption_origins)
-    tables = {}
-    for source, table in queries.items():
-        own, translated = (rows[rows["split"] == "test"] for rows in (originals[source], table))
-        translations = translated[translated["image"].isin(own["image"])]
-        tables[source] = pd.concat([translations, untranslated_rows(own, translations)])
+    tables = {
+        source: in_translation(originals[source].query("split == 'test'"), table)
+        for source, table in queries.items()
+    }
     read_as = dict.fromkeys(tables, vocabularies[language])
     return corpus_of(tables, read_as, record.settings.max_caption_length, "test")
 
@@ -223,52 +181,6 @@ def _query_translations(queries: Mapping[str, pd.DataFrame], corpus: Corpus) -> 
     """Translated queries of each pair of languages by origin, of the images that are in its gallery."""
     origins: dict[str, Origins] = {}
     for source, table in queries.items():
-        rows = gallery_of(corpus.languages[source].image).rows
+        rows, _ = gallery(corpus.languages[source].image)
         origins |= count_by_pair([table], "test", [corpus.images[row] for row in rows])
     return origins
-
-
-def untranslated_rows(originals: pd.DataFrame, translations: pd.DataFrame) -> pd.DataFrame:
-    """A row without tokens for each of an image's captions that has no translation.
-
-    Raises:
-        InputError: an image has more translations than captions.
-    """
-    counts = originals.groupby("image").size()
-    missing = counts.sub(translations.groupby("image").size(), fill_value=0).reindex(counts.index)
-    if surplus := list(missing.index[missing < 0]):
-        languages = [originals["language"].iloc[0], translations["language"].iloc[0]]
-        raise InputError(
-            f"{len(surplus)} test images have more translations than captions in {languages[0]!r}, such as "
-            f"{', '.join(surplus[:3])}, so they cannot be translations of these captions. Choose another "
-            f"provider for translation.pairs.{'-'.join(languages)}, or mend the captions."
-        )
-    rows = originals.drop_duplicates("image").set_index("image", drop=False)
-    return rows.loc[missing.index.repeat(missing.astype(int))].assign(tokens="")
-
-
-def check_choice_of_epoch(
-    model: RetrievalModel,
-    record: ModelRecord,
-    originals: Mapping[str, pd.DataFrame],
-    vocabularies: Mapping[str, Vocabulary],
-    features: Path,
-) -> None:
-    """Check that validation mR is still the value by which training selected its epoch.
-
-    An edit of the recall code reruns only evaluation, so evaluation computes validation mR again.
-    """
-    corpus = evaluation_corpus(originals, vocabularies, record.settings, "val")
-    add_features(corpus, features, record.settings.features)
-    recalls_now = mean_recalls(model, corpus)
-    differences = [
-        f"{language}: {record.validation[language]:.2f} then, {value:.2f} now"
-        for language, value in recalls_now.items()
-        if abs(value - record.validation[language]) > SAME_MEAN_RECALL
-    ]
-    if differences:
-        raise InputError(
-            "The kept epoch was chosen by another definition of recall, or on other data (validation mR "
-            f"{'; '.join(differences)}). Delete its checkpoint (work/{record.settings.scale}/checkpoints), "
-            "and train again: snakemake --forcerun train"
-        )

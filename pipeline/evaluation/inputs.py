@@ -41,6 +41,29 @@ def original_sentences(
     }
 
 
+def in_translation(captions: pd.DataFrame, translations: pd.DataFrame) -> pd.DataFrame:
+    """The same captions with the texts of their translations; one without a translation has no tokens.
+
+    A translation has the image and the number of its caption.
+
+    Raises:
+        InputError: the translations were published by people who translated only some of the captions.
+    """
+    keys = ["image", "number"]
+    texts = translations[translations["image"].isin(captions["image"])]
+    each, translated = captions["number"].max() + 1, texts["number"].max() + 1
+    if each != translated and (texts["origin"] == "human").any():
+        pair = f"{texts['source_language'].iloc[0]}-{texts['language'].iloc[0]}"
+        raise InputError(
+            f"translations {pair}: images have up to {each} captions and up to {translated} human "
+            f"translations, so it is unknown which translates which. Choose another provider for "
+            f"translation.pairs.{pair}."
+        )
+    rows = captions.drop(columns=["caption", "tokens"])
+    rows = rows.merge(texts[[*keys, "caption", "tokens"]], "left", keys, validate="many_to_one")
+    return rows.fillna({"caption": "", "tokens": ""})
+
+
 def evaluation_corpus(
     originals: Mapping[str, pd.DataFrame],
     vocabularies: Mapping[str, Vocabulary],
@@ -62,28 +85,20 @@ def add_features(corpus: Corpus, features: Path, settings: FeatureSettings) -> N
 
     Images that failed when the features were extracted leave the corpus, with their captions.
     """
-    _leave_out(corpus, failed_images(features), features)
-    expected = expected_attributes(settings)
-    corpus.features = torch.from_numpy(read_features(features, corpus.images, expected))
-
-
-def _leave_out(corpus: Corpus, images: set[str], features: Path) -> None:
-    keep = np.array([image not in images for image in corpus.images], dtype=bool)
-    if keep.all():
-        return
-    captions = sum(int((~keep[one_language.image]).sum()) for one_language in corpus.languages.values())
-    corpus.languages = {
-        language: one_language.of_images(keep) for language, one_language in corpus.languages.items()
-    }
-    corpus.images = [image for image, stays in zip(corpus.images, keep, strict=True) if stays]
-    if not corpus.images:
+    failed = failed_images(features)
+    keep = np.array([image not in failed for image in corpus.images], dtype=bool)
+    if not keep.any():
         raise InputError(
             f"{features}: all {len(keep)} images of a split failed to decode when it was made; failed.csv "
             f"next to it has the reasons. Replace the files, then run the same command again."
         )
-    log.warning(
-        "%s: %d images of this split failed there and are left out, with %d captions",
-        features,
-        (~keep).sum(),
-        captions,
-    )
+    if not keep.all():
+        captions = sum(int((~keep[part.image]).sum()) for part in corpus.languages.values())
+        log.warning(
+            "%s: %d images of this split failed there and are left out, with %d captions",
+            features, (~keep).sum(), captions,
+        )  # fmt: skip
+        corpus.languages = {language: part.of_images(keep) for language, part in corpus.languages.items()}
+        corpus.images = [image for image, stays in zip(corpus.images, keep, strict=True) if stays]
+    expected = expected_attributes(settings)
+    corpus.features = torch.from_numpy(read_features(features, corpus.images, expected))

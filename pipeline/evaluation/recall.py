@@ -1,7 +1,7 @@
 """Recall at K and its mean (MULE, "Metrics")."""
 
 from collections.abc import Mapping
-from math import lgamma
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +37,9 @@ def chance_recalls(images: int, image_of: NDArray[np.int64]) -> dict[str, float]
     sentences, images_with = np.unique(counts[counts > 0], return_counts=True)
 
     def to_sentence(k: int) -> float:
-        expected = sum(
-            n * (1 - _none_drawn(total, c, k)) for c, n in zip(sentences, images_with, strict=True)
-        )
-        return float(100 * expected / images_with.sum())
+        drawn = min(k, total)  # without replacement, they miss all c sentences of an image with chance:
+        missed = [comb(total - c, drawn) / comb(total, drawn) for c in sentences.tolist()]
+        return float(100 * (1 - np.average(missed, weights=images_with)))
 
     return _with_mean(
         {f"i2s_R@{k}": to_sentence(k) for k in KS} | {f"s2i_R@{k}": 100 * min(1.0, k / images) for k in KS}
@@ -49,14 +48,3 @@ def chance_recalls(images: int, image_of: NDArray[np.int64]) -> dict[str, float]
 
 def _with_mean(recalls: dict[str, float]) -> dict[str, float]:
     return {**recalls, "mR": sum(recalls.values()) / len(recalls)}
-
-
-def _none_drawn(total: int, correct: int, k: int) -> float:
-    """Probability that k draws without replacement out of `total` items miss all `right` items."""
-    if total - correct < k:
-        return 0.0
-    return float(np.exp(_log_choose(total - correct, k) - _log_choose(total, k)))
-
-
-def _log_choose(n: int, k: int) -> float:
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)

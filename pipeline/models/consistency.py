@@ -22,19 +22,16 @@ PAIRS = 2**18  # pairs that the network reads at a time: 33 MB with 32 hidden un
 
 
 class Combiner(nn.Module):
-    """Combines L scores into one: two linear layers without biases, with or without a ReLU between them.
+    """Combines L scores into one: two linear layers without biases.
 
     Args:
         languages: L. hidden: hidden units, 32 in the paper, which gives 352 weights for ten languages.
         initial: combined score where all scores are 1; all weights start equal, and 1 gives the mean
             (CLC-A).
-        activation: `none` or `relu`. Units with equal initial weights stay equal, so a ReLU would only tie
-            candidates whose weighted sum is negative.
     """
 
-    def __init__(self, languages: int, hidden: int, initial: float, activation: str = "none"):
+    def __init__(self, languages: int, hidden: int, initial: float):
         super().__init__()
-        self.activation = nn.ReLU() if activation == "relu" else nn.Identity()
         self.first = nn.Linear(languages, hidden, bias=False)
         self.second = nn.Linear(hidden, 1, bias=False)
         for weight in self.parameters():
@@ -42,7 +39,7 @@ class Combiner(nn.Module):
 
     def forward(self, scores: Tensor) -> Tensor:
         """Scores (..., L) to scores (...)."""
-        score: Tensor = self.second(self.activation(self.first(scores)))[..., 0]
+        score: Tensor = self.second(self.first(scores))[..., 0]
         return score
 
 

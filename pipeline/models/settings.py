@@ -281,9 +281,6 @@ class Consistency(Block):
         default=1.0,
         description="initial score where all languages score 1; 1 makes the initial score the mean",
     )
-    activation: Literal["none", "relu"] = Field(
-        default="none", description="none or relu: between the two layers"
-    )
 
 
 class ChosenLosses(Block):

@@ -1,6 +1,9 @@
 """Similarity of captions and images: cosine, or that of order embeddings (Vendrov et al. 2016)."""
 
+import torch
 from torch import Tensor
+
+NUMBERS = 2**24  # differences held at a time
 
 
 def similarities(captions: Tensor, images: Tensor, kind: str) -> Tensor:
@@ -8,8 +11,9 @@ def similarities(captions: Tensor, images: Tensor, kind: str) -> Tensor:
 
     `cosine`, or `order`: -|max(0, caption - image)|^2 of vectors without negative numbers. It is 0 if the
     caption, which says less than the image, is above it in the order: none of its numbers is larger (Vendrov
-    et al. 2016, Equations 2 and 3). Needs memory for B n e numbers.
+    et al. 2016, Equations 2 and 3). It compares number by number, in pieces of bounded memory.
     """
     if kind == "cosine":
         return captions @ images.T
-    return -(captions[:, None] - images).clamp(min=0).square().sum(-1)
+    pieces = captions.split(max(1, NUMBERS // max(1, images.numel())))
+    return torch.cat([-(piece[:, None] - images).clamp(min=0).square().sum(-1) for piece in pieces])

@@ -10,7 +10,7 @@ from pipeline.plan.training import (
     evaluated_sentences,
     features,
     initial_weights,
-    queries_with_translations,
+    queries_in_every_language,
     translated_queries,
     translations,
 )
@@ -67,7 +67,7 @@ def _files_behind(plan: Plan, evaluation: Evaluation) -> list[str]:
     queries = evaluation.queries
     read = [*vocabularies(*model), *evaluated_sentences(*model, queries), *translations(*model)]
     if queries in ("average", "learned"):
-        read += queries_with_translations(*model)["translations"]
+        read += queries_in_every_language(*model)
     else:
         read += translated_queries(*model, queries)
     initial = initial_weights(*model, int(evaluation.model.seed))

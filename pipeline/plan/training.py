@@ -62,9 +62,9 @@ def steps_of(plan: Plan, dataset: str, experiment: str, seed: int) -> list[str]:
     return [plan.model(dataset, other, seed).model] if other else []
 
 
-def events(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
-    """The folder of a training's TensorBoard events; empty for none."""
-    return plan.model(dataset, experiment, seed).events if plan.settings.tensorboard else ""
+def event_option(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
+    """The option that names the folder of a training's TensorBoard events; empty for none."""
+    return f"--events={plan.model(dataset, experiment, seed).events}" if plan.settings.tensorboard else ""
 
 
 def _first_with_assignment(plan: Plan, dataset: str, digest: str) -> str:
@@ -109,11 +109,9 @@ def translated_queries(plan: Plan, dataset: str, experiment: str, queries: str) 
     return translation_tables(plan, dataset, configuration.query_pairs(plan.settings, dataset, experiment))
 
 
-def queries_with_translations(plan: Plan, dataset: str, experiment: str) -> dict[str, list[str]]:
-    """Own queries translated into the model's other languages: tables, and reports on what was left out."""
+def queries_in_every_language(plan: Plan, dataset: str, experiment: str) -> list[str]:
+    """Own queries translated into the model's other languages."""
     pairs = configuration.consistency_pairs(plan.settings, dataset, experiment)
     direct = [pair for pair in pairs if not configuration.via_english(plan.settings, dataset, pair)]
     require_providers(plan, [(dataset, pair) for pair in direct])
-    tables = query_tables(plan, dataset, pairs)
-    reports = [path.removesuffix(".csv") + ".json" for path in tables]
-    return {"translations": tables, "reports": reports}
+    return query_tables(plan, dataset, pairs)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 from pipeline import digest as code
 from pipeline import registry
@@ -46,6 +47,7 @@ class Translation:
     target: str
     queries: bool = False
     before: str | None = None
+    stage: ClassVar = "translate"
 
     @property
     def pair(self) -> str:
@@ -64,14 +66,12 @@ class Translation:
             return FilesProvider(provider="files", origin=self.borrowed_captions.origin)
         require_providers(self.plan, [(self.dataset, self.pair)])
         translation = self.plan.settings.translation
-        provider = translation.provider_of(self.pair)
-        if self.queries and isinstance(provider, FilesProvider):
-            provider = translation.default
-        if provider is None or (self.queries and isinstance(provider, FilesProvider)):
-            raise InputError(
-                f"translation.default: queries need their own translations for {self.pair}; name a provider"
-            )
-        return provider
+        for provider in (translation.provider_of(self.pair), translation.default):
+            if provider and not (self.queries and isinstance(provider, FilesProvider)):
+                return provider
+        raise InputError(
+            f"translation.default: queries need their own translations for {self.pair}; name a provider"
+        )
 
     @property
     def provider(self) -> str:
@@ -122,11 +122,8 @@ class Translation:
 
     @property
     def code(self) -> str:
-        """Digest of the code that translates."""
-        return self._digest("translate")
-
-    def _digest(self, stage: str) -> str:
-        return code.digest(stage, *registry.of_translation(self.provider))
+        """Digest of the code that runs."""
+        return code.digest(self.stage, *registry.of_translation(self.provider))
 
     @property
     def minutes(self) -> int:
@@ -170,10 +167,8 @@ def translation_tables(plan: Plan, dataset: str, pairs: Sequence[str]) -> list[s
 
 def added_tables(plan: Plan, dataset: str, pairs: Sequence[str], captions: str) -> list[str]:
     """Translations that an experiment trains on: all, or those that `augment` has selected."""
-    if captions != "augmented":
-        return translation_tables(plan, dataset, pairs)
-    require_providers(plan, [(dataset, pair) for pair in pairs])
-    return [plan.data(dataset).augmentation(pair) for pair in pairs]
+    tables = translation_tables(plan, dataset, pairs)
+    return [plan.data(dataset).augmentation(pair) for pair in pairs] if captions == "augmented" else tables
 
 
 def query_tables(plan: Plan, dataset: str, pairs: Iterable[str]) -> list[str]:
@@ -223,6 +218,8 @@ def _existing(path: str, other: str) -> str:
 class Measurement(Translation):
     """The quality of a pair's translations, measured against human translations if the data set has any."""
 
+    stage: ClassVar = "measure-translation-quality"
+
     @property
     def references(self) -> dict[str, str | list[str]]:
         """Files with human translations, by name."""
@@ -249,11 +246,6 @@ class Measurement(Translation):
         """Arguments that belong to the data set and to the translator."""
         multi30k = [f"--multi30k={paths.SOURCES}"] if "task1" in self.references else []
         return [*self._settings_option, *multi30k]
-
-    @property
-    def code(self) -> str:
-        """Digest of the code that translates and measures."""
-        return self._digest("measure-translation-quality")
 
 
 def of_quality(plan: Plan, dataset: str, source: str, target: str) -> Measurement:

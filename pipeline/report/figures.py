@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from pipeline.evaluation.checks import model_and_vocabularies
 from pipeline.evaluation.embed import embed_images, embed_sentences
-from pipeline.evaluation.gallery import gallery_of
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences
-from pipeline.evaluation.similarity import similarity
+from pipeline.evaluation.ranks import gallery
 from pipeline.images.crops import jpeg_of
 from pipeline.images.lists import read_image_list
+from pipeline.models.similarity import similarities
 from pipeline.report.pages import write_page
 from pipeline.report.settings import RetrievedSettings
 
@@ -59,7 +59,7 @@ def draw_retrieved(
     vectors = embed_images(network, corpus)
     sentences_of = {}
     for language, part in corpus.languages.items():
-        scores = similarity(embed_sentences(network, language, part), vectors, network.similarity)
+        scores = similarities(embed_sentences(network, language, part), vectors, network.similarity)
         sentences_of[language] = TestSentences(
             scores.T.numpy(), part.image, _texts(originals[language], corpus.images)
         )
@@ -88,12 +88,12 @@ def draw_retrieved(
 class TestSentences:
     """One language's test sentences: similarities (images, sentences), rows of their images, texts.
 
-    Some images may be captioned only in other languages; `gallery_of` gives a language's own.
+    Some images may be captioned only in other languages; `gallery` gives a language's own.
     """
 
     def __init__(self, similarity: NDArray[np.float32], image_of: Numbers, texts: list[str]):
         self.similarity, self.image_of, self.texts = similarity, image_of, texts
-        self.gallery = gallery_of(image_of).rows
+        self.gallery, _ = gallery(image_of)
         self.nearest: Numbers = similarity.argmax(axis=1)  # sentence nearest to each image
         # image nearest to each sentence
         self.nearest_image: Numbers = self.gallery[similarity[self.gallery].argmax(axis=0)]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pipeline.datasets.languages import tokenizer_versions
 from pipeline.datasets.origins import Origins
-from pipeline.evaluation.evaluate import mean_recalls
+from pipeline.evaluation.ranks import mean_recalls
 from pipeline.images.store import store_attributes
 from pipeline.models.model import ModelRecord, RetrievalModel, save_model
 from pipeline.models.settings import SavedSettings

@@ -17,8 +17,8 @@ from torch.nn import functional as F
 from pipeline.common.devices import to_device
 from pipeline.common.errors import raise_together
 from pipeline.datasets.origins import Origins
-from pipeline.evaluation.evaluate import mean_recalls
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
+from pipeline.evaluation.ranks import mean_recalls
 from pipeline.models.losses.ranking import ranking_loss
 from pipeline.models.model import RetrievalModel, count_parameters, new_model
 from pipeline.models.similarity import similarities

@@ -91,7 +91,7 @@ class CachedTranslator(ABC):
         answers = self.cache.answers(self.model)
         missing = [text for text in texts if text not in answers]
         name = f"{self.model.provider} {self.source}-{self.target}"
-        log.info("%s: %d different captions, %d to request", name, len(texts), len(missing))
+        log.info("%s %s: %d captions, %d to request", name, self.version, len(texts), len(missing))
         progress = Progress(f"{name} captions", len(texts), len(texts) - len(missing))
         try:
             for sound in self._sound_answers(missing):

@@ -1,6 +1,5 @@
 """Settings of translation: a provider for each pair of languages, and the cache of machine translations."""
 
-import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
@@ -76,13 +75,9 @@ class MarianProvider(TranslatorBlock):
         default="auto", description="cpu, cuda, or auto: cuda where there is one"
     )
 
-    def contradictions(self) -> Iterator[str]:
-        if unknown := set(re.findall(r"\{[^}]*\}", self.model)) - {"{source}", "{target}"}:
-            yield f".model: found {', '.join(sorted(unknown))}, expected {{source}} and {{target}} alone"
-
     def model_of(self, source: str, target: str) -> str:
         """The folder or name of the model of a pair."""
-        return self.model.format(source=source, target=target)
+        return self.model.replace("{source}", source).replace("{target}", target)
 
 
 class ServiceProvider(TranslatorBlock):

@@ -1,26 +1,25 @@
-"""Sentence tables of translations: made by a `Translator`, or published with the data."""
+"""Sentence tables of translations, made by a `Translator` or published with the data: stage `translate`."""
 
-import json
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import pandas as pd
 
 from pipeline import registry
 from pipeline.common.errors import InputError
-from pipeline.common.files import atomic_write
 from pipeline.datasets.captions import SENTENCE_COLUMNS, SPLITS
 from pipeline.datasets.select import original_captions
+from pipeline.datasets.split import read_split
+from pipeline.datasets.table import read_captions, read_sentences, write_sentences
 from pipeline.datasets.tokenize import with_tokens
-from pipeline.translation.settings import DictionaryProvider, ProviderBlock, ServiceProvider
+from pipeline.translation.settings import DictionaryProvider, FilesProvider, ProviderBlock, ServiceProvider
 from pipeline.translation.translation_status import OK, translation_status
 
 log = logging.getLogger("pipeline")
-
-LEFT_OUT = ["image", "split", "caption", "answer", "status"]
 
 _SHOWN = 5  # pairs of a caption and its answer in the log
 
@@ -36,15 +35,55 @@ class Translator(Protocol):
         """Translations in the order of the sentences; empty if there is none."""
 
 
-class Translations(NamedTuple):
-    """The result of translating some captions.
+def translate_captions(
+    source: str,
+    target: str,
+    settings: ProviderBlock,
+    output: Path,
+    sentences: Path | None = None,
+    source_origin: str = "human",
+    splits: Sequence[str] = (),
+    dictionaries: Sequence[Path] = (),
+    target_sentences: Path | None = None,
+    cache: Path | None = None,
+    requests_per_second: float = 1.0,
+    captions: Path | None = None,
+    images: Path | None = None,
+) -> None:
+    """Translate the captions of one language into another.
 
-    `table`: sentence table in the target language. `left_out`: captions whose answer is not a translation,
-    with the columns `LEFT_OUT`; status as in translation_status.py.
+    Args:
+        source: ISO 639-1 code.
+        target: ISO 639-1 code.
+        settings: JSON: a provider with its settings, such as {"provider": "google"} (docs/translation.md).
+        output: sentence table to write.
+        sentences: sentence table of the source language (every provider but files).
+        source_origin: origin of the captions to translate.
+        splits: train, val, test; default: all.
+        dictionaries: with dictionary: en-de.txt or de-en.txt, in MUSE's format.
+        target_sentences: with dictionary: sentence table of the target language, whose training captions
+            decide between a word's translations.
+        cache: with marian and services: SQLite file of all translations, created if missing.
+        requests_per_second: with services.
+        captions: with files: caption table that contains the translations.
+        images: with files: output of `split`: keep only its images, with its split.
     """
-
-    table: pd.DataFrame
-    left_out: pd.DataFrame
+    if isinstance(settings, FilesProvider):
+        if captions is None:
+            raise InputError("provider files: --captions is missing, the table that has the translations.")
+        split = read_split(images) if images else None
+        table = published_translations(read_captions(captions), source, target, settings.origin, split)
+    else:
+        if sentences is None:
+            raise InputError(
+                f"provider {settings.provider}: --sentences is missing, the captions to translate."
+            )
+        translator = translator_of(
+            settings, source, target, dictionaries, target_sentences, cache, requests_per_second
+        )
+        originals = read_sentences(sentences)
+        table = translate(originals, translator, settings.provider, source_origin, splits or SPLITS)
+    write_sentences(table, output)
 
 
 def translator_of(
@@ -76,7 +115,7 @@ def translate(
     provider: str,
     source_origin: str = "human",
     splits: Sequence[str] = SPLITS,
-) -> Translations:
+) -> pd.DataFrame:
     """Translate the captions of some splits that have the origin `source_origin`.
 
     The translations are tokenised like captions of the target language: a model sees a translation just as
@@ -96,44 +135,35 @@ def translate(
     captions = list(of_origin["caption"])
     pairs = list(zip(captions, translator.translate(captions), strict=True))
     # A person sees at once what a service has answered.
-    shown = "; ".join(
-        f"{caption!r} -> {answer!r}" for caption, answer in Random().sample(pairs, min(_SHOWN, len(pairs)))
-    )
-    log.info("%s-%s, %d captions, some of them: %s", source, target, len(pairs), shown)
-    with_answers = of_origin.assign(
-        answer=[answer for _, answer in pairs],
-        status=[translation_status(caption, answer, target) for caption, answer in pairs],
-    )
-    is_translation = with_answers["status"] == OK
-    left_out = with_answers.loc[~is_translation, LEFT_OUT]
-    if len(left_out):
-        counts = left_out["status"].value_counts().to_dict()
-        log.warning("%s-%s: left out, since they are not translations: %s", source, target, counts)
-    if not is_translation.any():
+    log.info("%s-%s, %d captions, some of them: %s", source, target, len(pairs), _shown(pairs))
+    statuses = [translation_status(*pair, target) for pair in pairs]
+    if left_out := [pair for pair, status in zip(pairs, statuses, strict=True) if status != OK]:
+        counts = Counter(status for status in statuses if status != OK)
+        log.warning(
+            "%s-%s: left out, since they are not translations: %s, some of them: %s",
+            source, target, dict(counts), _shown(left_out),
+        )  # fmt: skip
+    if len(left_out) == len(pairs):
         raise InputError(f"{source}-{target}: no caption could be translated.")
-    table = with_answers[is_translation].assign(
-        language=target, caption=with_answers["answer"], origin=provider, source_language=source
-    )
-    return Translations(with_tokens(table[SENTENCE_COLUMNS], target), left_out)
+    table = of_origin.assign(
+        language=target,
+        caption=[answer for _, answer in pairs],
+        origin=provider,
+        source_language=source,
+    )[[status == OK for status in statuses]]
+    return with_tokens(table[SENTENCE_COLUMNS], target)
 
 
-def write_report(path: Path, translations: Translations, **pair: str) -> None:
-    """Write as JSON the number of translated captions and, by status, all untranslated captions."""
-    left_out = translations.left_out
-    report = {
-        **pair,
-        "translated": len(translations.table),
-        "left_out": left_out["status"].value_counts().sort_index().to_dict(),
-        "captions_left_out": left_out.to_dict("records"),
-    }
-    with atomic_write(path) as temporary:
-        temporary.write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+def _shown(pairs: Sequence[tuple[str, str]]) -> str:
+    """Some captions with their answers, chosen at random."""
+    some = Random().sample(pairs, min(_SHOWN, len(pairs)))
+    return "; ".join(f"{caption!r} -> {answer!r}" for caption, answer in some)
 
 
 def published_translations(
     captions: pd.DataFrame, source: str, target: str, origin: str, split: Mapping[str, str] | None = None
-) -> Translations:
-    """All translations from `source` to `target` published with the data.
+) -> pd.DataFrame:
+    """The sentence table of all translations from `source` to `target` published with the data.
 
     Args:
         split: image -> train, val or test, for translations that another data set of the same images has;
@@ -159,5 +189,4 @@ def published_translations(
                 "borrowed_translations needs a data set of the same images; none has translations."
             )
         table = table.assign(split=table["image"].map(split))
-    nothing = pd.DataFrame(columns=LEFT_OUT)
-    return Translations(with_tokens(table, target)[SENTENCE_COLUMNS], nothing)
+    return with_tokens(table, target)[SENTENCE_COLUMNS]

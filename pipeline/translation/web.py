@@ -17,7 +17,6 @@ from urllib.parse import quote_plus, urlsplit
 
 import deep_translator
 import requests
-from deep_translator.exceptions import NotValidLength
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.progress import duration
@@ -57,10 +56,9 @@ SERVICES = {
 _HTTPS = {"mymemory": "https://api.mymemory.translated.net/get"}  # deep-translator asks it over http
 _NOTICE = "MYMEMORY WARNING"  # of a used-up quota, in place of a translation and with status 200
 _TIMEOUT = 60.0  # seconds without a byte
-_PAUSES = tuple(
-    min(2.0**number, 900.0) for number in range(1, 13)
-)  # seconds before retries; an hour together
-_TOO_LONG = (400, 413, 414, 431)  # 400 is Google's answer to a URL that is too long
+# Seconds before retries, an hour together.
+_PAUSES = tuple(min(2.0**number, 900.0) for number in range(1, 13))
+_REFUSED = (400, 413, 414, 431)  # 400 is Google's answer to a URL that is too long
 _BUSY = (408, 425, 429)  # and 5xx
 _LOST = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
 _NEWLINE = len(quote_plus("\n"))
@@ -124,11 +122,16 @@ class WebTranslator(CachedTranslator):
             raise
         except Exception as error:  # those of deep-translator have no common base, and some name the key
             if "\n" not in text:
-                log.warning("%s: no translation (%s): %r", self.model.provider, type(error).__name__, text)
+                reason = error if isinstance(error, _Refused) else type(error).__name__
+                log.warning("%s: no translation (%s): %r", self.model.provider, reason, text)
             return ""
         if _NOTICE in answer:
             raise InputError(f"the service answers with a notice instead of a translation ({_NOTICE}).")
         return answer
+
+
+class _Refused(Exception):
+    """The service refuses a text, but perhaps no other."""
 
 
 class _Session(requests.Session):
@@ -160,9 +163,9 @@ class _Session(requests.Session):
             else:
                 if response.status_code < 300:
                     return response
-                if response.status_code in _TOO_LONG:
-                    raise NotValidLength(host)
                 reason = f"status {response.status_code}"
+                if response.status_code in _REFUSED:
+                    raise _Refused(reason)
                 if response.status_code not in _BUSY and response.status_code < 500:
                     raise InputError(f"{host} answered {reason}; check its address (`url`), key and quota.")
                 header = response.headers.get("Retry-After", "")

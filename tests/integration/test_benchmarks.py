@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-WHOLE = "--images 40 --validation 10 --epochs 1 --batch 20 --hidden 8 --threads 1"
 STEPS = "--images 24 --corpus-images 40 --hidden 8 --models mule --steps 1 --rounds 1"
 FEATURES = "--backbone resnet18 --resize 40 --crop 32 --images 2 --repeat 1 --without-plain"
 
@@ -18,7 +17,6 @@ FEATURES = "--backbone resnet18 --resize 40 --crop 32 --images 2 --repeat 1 --wi
 @pytest.mark.parametrize(
     ("benchmark", "options", "number"),
     [
-        ("whole_training", WHOLE, r"^train: ([\d.]+) s$"),
         ("training", STEPS, r"plain over fast ([\d.]+) "),
         ("features", FEATURES, r"^end to end +[\d.]+ +([\d.]+) "),
     ],

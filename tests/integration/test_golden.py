@@ -142,7 +142,7 @@ class Command(NamedTuple):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return dict(json.loads(self.options["settings"][0])) if self.options.get("settings") else {}
+        return dict(json.loads(self.options["settings"][0])) if "settings" in self.options else {}
 
     @property
     def shape(self) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ class Command(NamedTuple):
 
     def _option_lines(self) -> Iterator[str]:
         for option, values in sorted(self.options.items()):
-            if option == "settings" and values:
+            if option == "settings":
                 for key, value in self.settings.items():
                     text = json.dumps(value, ensure_ascii=False)
                     yield f"settings {key}: {text if len(text) <= LONGEST else f'{text[:LONGEST]}...'}"

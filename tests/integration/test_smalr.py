@@ -103,8 +103,6 @@ def queries(inputs: Inputs, things: dict[str, list[str]], tmp_path: Path) -> lis
         lost = table[(table["split"] == "test")].index[:1]
         output = tmp_path / f"{source}-{target}.csv"
         write_sentences(with_tokens(translated.drop(lost), target), output)
-        left_out = table.loc[lost, ["image", "caption"]].to_dict("records")
-        output.with_suffix(".json").write_text(json.dumps({"captions_left_out": left_out}))
         files.append(output)
     return files
 

@@ -1,7 +1,5 @@
 """Cross-lingual consistency: the network, its loss, and the matching of translations to captions, by hand."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,14 +11,9 @@ from small import segments_at
 from torch import Tensor
 
 from pipeline.common.errors import InputError
-from pipeline.evaluation.consistency import (
-    _combined_similarity,
-    fill_missing,
-    of_split,
-    translated_tokens,
-    translation_rows,
-)
-from pipeline.evaluation.ranks import both_ranks
+from pipeline.datasets.table import caption_table
+from pipeline.evaluation.consistency import fill_missing
+from pipeline.evaluation.inputs import in_translation
 from pipeline.models import consistency
 from pipeline.models.consistency import Combiner, ScoredQueries, fit, triplet_loss
 from pipeline.models.losses.matching import matching_loss
@@ -44,13 +37,6 @@ def test_the_network_starts_as_the_mean(scores: list[float], begin: float) -> No
     assert found.item() == pytest.approx(begin * np.mean(scores), rel=1e-6, abs=1e-9)
 
 
-def test_without_a_relu_the_network_starts_as_the_mean_of_negative_scores_too() -> None:
-    scores = torch.tensor([[-0.5, -0.1], [-0.2, -0.1]])
-    with torch.no_grad():
-        assert Combiner(2, 32, 1.0)(scores).tolist() == pytest.approx([-0.3, -0.15])
-        assert Combiner(2, 32, 1.0, "relu")(scores).tolist() == [0.0, 0.0]
-
-
 def test_a_single_image_to_learn_from_is_refused() -> None:
     single = ScoredQueries(torch.rand(3, 1, 2), torch.zeros(3, dtype=torch.long))
     with pytest.raises(InputError, match="a language has a single image"):
@@ -58,12 +44,13 @@ def test_a_single_image_to_learn_from_is_refused() -> None:
 
 
 def test_the_network_by_hand() -> None:
-    made = Combiner(2, 2, 1.0, "relu")
+    made = Combiner(2, 2, 1.0)
     with torch.no_grad():
         made.first.weight.copy_(torch.tensor([[1.0, 2.0], [-1.0, 0.0]]))
         made.second.weight.copy_(torch.tensor([[3.0, 5.0]]))
-        # 1 + 2 * 2 = 5 and -1, which ReLU makes 0; -1 + 2 = 1 and 1.
-        assert made(torch.tensor([[1.0, 2.0], [-1.0, 1.0]])).tolist() == [15.0, 8.0]
+        # 1 + 2 * 2 = 5 and -1; -1 + 2 = 1 and 1. As one layer, the weights are 3 - 5 and 6.
+        assert made(torch.tensor([[1.0, 2.0], [-1.0, 1.0]])).tolist() == [10.0, 8.0]
+        assert (made.second.weight @ made.first.weight).tolist() == [[-2.0, 6.0]]
 
 
 def queries(seed: int = 0, images: int = 6, each: int = 2, languages: int = 3) -> ScoredQueries:
@@ -132,19 +119,18 @@ def test_the_network_learns_which_language_to_trust() -> None:
     assert all(torch.equal(*pair) for pair in zip(made.parameters(), again.parameters(), strict=True))
 
 
-def test_ranks_of_the_initial_network_are_those_of_the_mean() -> None:
+def test_a_weighted_sum_of_scores_is_the_score_of_the_weighted_sum() -> None:
     torch.manual_seed(0)
-    images = torch.rand(40, 5)
-    sentences = torch.rand(80, 3, 5)
-    image_of = torch.arange(40).repeat_interleave(2)
-    learned = both_ranks(
-        images, sentences.flatten(1), image_of, _combined_similarity(Combiner(3, 32, 1.0), sentences.shape)
+    images, sentences, made = (
+        torch.rand(40, 5).double(),
+        torch.rand(80, 3, 5).double(),
+        Combiner(3, 32, 1.0).double(),
     )
-    average = both_ranks(images, sentences.mean(1), image_of)
-    by_score = torch.einsum("ble,ne->bnl", sentences, images).mean(2)
-    right = by_score.gather(1, image_of[:, None])
-    assert learned["s2i"].tolist() == average["s2i"].tolist() == (1 + (by_score > right).sum(1)).tolist()
-    assert learned["i2s"].tolist() == average["i2s"].tolist()
+    with torch.no_grad():
+        made.first.weight.uniform_(-1, 1)
+        weights = (made.second.weight @ made.first.weight)[0]
+        scores = made(torch.einsum("ble,ne->bnl", sentences, images))
+    torch.testing.assert_close(torch.einsum("ble,l->be", sentences, weights) @ images.T, scores)
 
 
 def test_a_missing_translation_counts_as_the_mean_of_the_others() -> None:
@@ -166,48 +152,29 @@ def test_the_informative_language_gets_most_of_the_weight() -> None:
     assert (weights[0] / weights.sum()).item() > 0.8  # 0.62 with a rate of 1e-3
 
 
-def table(rows: list[tuple[str, str, str]], left_out: set[tuple[str, str]] | None = None) -> pd.DataFrame:
-    made = pd.DataFrame(rows, columns=["image", "caption", "tokens"]).assign(split="test")
-    made.attrs = {"left_out": left_out or set(), "path": "de-en.csv"}
-    return made
+def table(
+    language: str, rows: list[tuple[str, int, str]], source: str = "", origin: str = "human"
+) -> pd.DataFrame:
+    made = caption_table([(image, "test", language, text, origin, source) for image, _, text in rows])
+    return made.assign(number=[number for _, number, _ in rows], tokens=made["caption"].str.lower())
 
 
-GERMAN = table([("1", "ein Hund", ""), ("2", "Katze", ""), ("1", "kein Hund", ""), ("2", "ein Kater", "")])
+GERMAN = table("de", [("1", 0, "ein Hund"), ("2", 0, "Katze"), ("1", 1, "kein Hund"), ("2", 1, "ein Kater")])
 
 
-def test_translations_of_an_image_are_in_the_order_of_its_captions() -> None:
-    english = table(
-        [("1", "a dog", "a dog"), ("2", "cat", "cat"), ("1", "no dog", "no dog"), ("2", "tom", "tom")]
-    )
-    assert translation_rows(GERMAN, english).tolist() == [0, 1, 2, 3]
-    turned = table(
-        [("2", "cat", "cat"), ("2", "tom", "tom"), ("1", "a dog", "a dog"), ("1", "no dog", "no dog")]
-    )
-    assert translated_tokens(GERMAN, [turned]).tolist() == ["a dog", "cat", "no dog", "tom"]
+def test_a_translation_has_the_image_and_number_of_its_caption() -> None:
+    """In any order; two captions have none, and image 3 is of another split."""
+    english = table("en", [("2", 0, "Cat"), ("3", 0, "Bird"), ("1", 1, "No dog")], "de", "google")
+    found = in_translation(GERMAN, english)
+    assert found["tokens"].tolist() == ["", "cat", "no dog", ""]
+    assert found["caption"].tolist() == ["", "Cat", "No dog", ""]
+    assert found["image"].tolist() == GERMAN["image"].tolist()
+    assert found["language"].tolist() == ["de"] * 4
 
 
-def test_a_translation_that_was_left_out_does_not_shift_the_others() -> None:
-    english = table([("1", "no dog", "no dog"), ("2", "cat", "cat")], {("1", "ein Hund"), ("2", "ein Kater")})
-    assert translated_tokens(GERMAN, [english]).tolist() == ["", "cat", "no dog", ""]
-
-
-def test_translations_of_translations() -> None:
-    english = table(
-        [("1", "no dog", "no dog"), ("2", "cat", "cat"), ("2", "tom", "tom")], {("1", "ein Hund")}
-    )
-    french = table([("1", "aucun chien", "aucun chien"), ("2", "matou", "matou")], {("2", "cat")})
-    assert translated_tokens(GERMAN, [english, french]).tolist() == ["", "", "aucun chien", "matou"]
-
-
-def test_other_numbers_of_translations_are_reported() -> None:
-    english = table([("1", "a dog", "a dog"), ("2", "cat", "cat"), ("2", "tom", "tom")])
-    with pytest.raises(
-        InputError, match=r"de-en.csv: 1 images do not have as many translations as captions, such as 1,"
-    ):
-        translation_rows(GERMAN, english)
-
-
-def test_a_split_keeps_what_was_left_out(tmp_path: Path) -> None:
-    made = table([("1", "a", "a")], {("1", "b")})
-    assert of_split(made, "test").attrs == made.attrs
-    assert of_split(made, "val").empty
+@pytest.mark.parametrize("numbers", [[0], [0, 1, 2]])
+def test_other_numbers_of_translations_are_refused(numbers: list[int]) -> None:
+    """As in Multi30K, where each image has one French translation, of one of its five captions."""
+    english = table("en", [(image, number, "A dog") for image in "12" for number in numbers], "de")
+    with pytest.raises(InputError, match=r"up to 2 captions .*translation\.pairs\.de-en"):
+        in_translation(GERMAN, english)

@@ -16,7 +16,8 @@ from small import universal
 from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
 from pipeline.datasets.table import caption_table, read_sentences, write_sentences
-from pipeline.evaluation.evaluate import evaluate, mean_recalls
+from pipeline.evaluation.evaluate import evaluate
+from pipeline.evaluation.ranks import mean_recalls
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.images.settings import FeatureSettings
 from pipeline.images.store import write_features

@@ -1,5 +1,6 @@
 """Which translations, evaluations and pages a result is made of."""
 
+import re
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 from plans import ADDED, FACEBOOK, MSCOCO, MULTI30K, each, paper_plan, plan_of
 
 from pipeline.common.errors import InputError
-from pipeline.plan import pages, run_times, tables, training, translation
+from pipeline.plan import pages, run_times, search, tables, targets, training, translation
 from pipeline.plan.plan import Plan
 
 DEMO = "work/demo/multi30k"
@@ -116,19 +117,18 @@ def test_queries_reach_another_language_via_english(flickr8k: Plan) -> None:
     direct = translation.of_queries(flickr8k, "multi30k", "en", "ja")
     assert direct.inputs["sentences"] == "work/flickr8k/multi30k/tokens/en.csv"
     assert direct.options[1:] == ["--source-origin=human", "--splits", "val", "test"]
-    asked = training.queries_with_translations(flickr8k, "multi30k", "smalr")
-    assert asked["translations"][:5] == [
+    asked = training.queries_in_every_language(flickr8k, "multi30k", "smalr")
+    assert asked[:5] == [
         *each(f"{folder}/en-*.csv", ["de", "fr", "cs"]),
         *each(f"{folder}/queries/en-*.csv", ["zh", "ja"]),
     ]
-    assert len(asked["translations"]) == 4 * 9  # four languages with captions, each into nine others
-    assert asked["reports"] == [path.replace(".csv", ".json") for path in asked["translations"]]
+    assert len(asked) == 4 * 9  # four languages with captions, each into nine others
 
 
 def test_direct_translations_of_queries_need_a_provider(tmp_path: Path) -> None:
     plan = paper_plan(tmp_path, translation={"default": None, "pairs": {"en-de": {"provider": "google"}}})
     with pytest.raises(InputError, match=r"(?s)names no provider.*multi30k.*en-fr"):
-        training.queries_with_translations(plan, "multi30k", "mule-full")
+        training.queries_in_every_language(plan, "multi30k", "mule-full")
 
 
 def test_queries_need_a_provider_where_captions_are_borrowed() -> None:
@@ -228,14 +228,83 @@ def test_a_figure_shows_the_first_seed_on_its_own_data_set(
 # The report.
 
 
-def test_a_report_has_what_its_tables_need(mine: Plan) -> None:
-    assert (pages.claims(mine), pages.verdicts(mine)) == ([], [])  # its tables are of no paper
-    assert pages.counts(mine) == ["results/counts.csv"]
+def test_a_report_names_its_own_tables_and_captions(mine: Plan) -> None:
+    files = each("work/results/demo/comparison/*.csv", ["mine", "berts", "table1"])
+    assert pages.comparisons(mine) == files
+    assert pages.comparison_arguments(mine) == [
+        f"{name}={path}" for name, path in zip(("mine", "berts", "table1"), files, strict=True)
+    ]
+    arguments = [
+        *each("multi30k *=work/demo/multi30k/captions/*.csv", MULTI30K),
+        *each("mscoco *=work/demo/mscoco/captions/*.csv", MSCOCO),
+    ]
+    assert pages.caption_arguments(mine) == arguments
+    assert pages.captions(mine) == [argument.split("=")[1] for argument in arguments]
+    assert (pages.claims(mine), pages.verdicts(mine), pages.verdict_arguments(mine)) == ([], [], [])
+    assert pages.counts(mine) == ["work/results/demo/counts.csv"]
+    assert pages.count_arguments(mine) == ["--counts=work/results/demo/counts.csv"]
+    assert pages.curves(mine) == sorted(
+        f"work/demo/{dataset}/experiments/{name}/seed{seed}/curves.csv"
+        for dataset, name in [
+            *((dataset, name) for dataset in ("multi30k", "mscoco") for name in ("mule-full", "embn-en")),
+            ("multi30k", "bert-parallel-embn"),
+        ]
+        for seed in (3, 4)
+    )
+    settings = pages.report_settings(mine)
+    assert (settings.files, settings.jobs) == ([], run_times.job_names(mine))
+    assert settings.searchable == search.searchable_models(mine) == {
+        dataset: [f"work/demo/{dataset}/experiments/{name}/seed3" for name in ("mule-full", "embn-en")][:of]
+        for dataset, of in (("mscoco", 1), ("multi30k", 2))
+    }  # fmt: skip
+
+
+def test_a_papers_report_has_its_claims_and_figures() -> None:
     plan = plan_of(report=["table2", "smalr/figure1b", "lessons/figure3"])
     assert pages.claims(plan) == each("config/claims/*.yaml", ["mule", "lessons", "smalr"])
-    assert (pages.verdicts(plan), pages.counts(plan)) == (["results/claims.csv"], [])
+    folder = "work/results/demo"
+    assert pages.verdict_arguments(plan) == [
+        f"--claims={folder}/claims.csv",
+        f"--claim-comparisons={folder}/comparison/claims.csv",
+    ]
     figures = ["lessons/figure3.svg", "figure3.html", "smalr/figure1b.svg"]
-    assert pages.figures(plan) == [f"results/{name}" for name in figures]
+    assert pages.figures(plan) == [f"{folder}/{name}" for name in figures]
+    assert pages.counts(plan) == []
+    assert pages.published_beside(plan, "", "report.html") == [
+        f"results/{name}"
+        for name in [
+            *each("*.csv", ["table2", "smalr/figure1b", "lessons/figure3"]),
+            *each("comparison/*.csv", ["table2", "smalr/figure1b", "lessons/figure3"]),
+            *("claims.csv", "comparison/claims.csv", *figures),
+        ]
+    ]  # fmt: skip
+
+
+def test_results_are_copied_from_their_scales_folder(mine: Plan) -> None:
+    assert pages.table_to_publish(mine, "", "mine") == "results/demo/mine.csv"
+    assert pages.table_to_publish(mine, "demo/", "mine") == "work/results/demo/mine.csv"
+    assert pages.comparison_to_publish(mine, "", "mine") == "results/demo/comparison/mine.csv"
+    assert pages.published_beside(mine, "", "counts.csv") == []
+    shown, of_scale = (pages.published_beside(mine, place, "report.html") for place in ("", "demo/"))
+    assert shown == [
+        *each("results/*.csv", ["mine", "berts", "table1"]),
+        *each("results/comparison/*.csv", ["mine", "berts", "table1"]),
+        *each("results/figure*.html", ["3", "4"]),
+    ]
+    assert [path.replace("results/", "results/demo/", 1) for path in shown] == of_scale
+
+
+@pytest.mark.parametrize("name", ["mine", "mine-row2", "claims", "table1", "lessons/table1", "parameters"])
+def test_a_result_with_a_comparison_is_published_together_with_it(mine: Plan, name: str) -> None:
+    assert re.fullmatch(targets.compared_results(mine), name)
+    for file in (f"{name}.csv", f"comparison/{name}.csv"):
+        assert not re.fullmatch(targets.single_results(mine), file)
+
+
+@pytest.mark.parametrize("file", ["counts.csv", "report.html", "smalr/figure3.svg"])
+def test_a_result_without_a_comparison_is_published_singly(mine: Plan, file: str) -> None:
+    assert re.fullmatch(targets.single_results(mine), file)
+    assert not re.fullmatch(targets.compared_results(mine), file.removesuffix(".csv"))
 
 
 def test_a_reports_times_include_all_jobs_behind_it(mine: Plan) -> None:

@@ -1,6 +1,5 @@
-"""Ranking losses by hand, and against the plain reading; order embeddings' similarity and ranks."""
+"""Ranking losses by hand, and against the plain reading; order embeddings' similarity."""
 
-from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -9,12 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import losses as reference
-from reference.evaluation import ranks as stable_sort_ranks
 from torch import Tensor
 from torch.nn import functional as F
 
-from pipeline.evaluation import similarity as compared
-from pipeline.evaluation.ranks import both_ranks
 from pipeline.models.losses.loss import Slotted
 from pipeline.models.losses.ranking import ranking_loss, ranking_terms
 from pipeline.models.settings import Hinge, Ranking
@@ -195,26 +191,8 @@ def test_gradients_equal_finite_differences(kind: str, hinge: Hinge) -> None:
     assert torch.autograd.gradcheck(loss, inputs, eps=1e-6, atol=1e-6)
 
 
-@given(st.integers(0, 10_000), st.integers(2, 20), st.integers(1, 3), st.sampled_from([1, 40, 2**22]))
-@settings(max_examples=60, deadline=None)
-def test_order_ranks_equal_a_stable_sort(seed: int, images: int, most: int, numbers: int) -> None:
-    generator = np.random.default_rng(seed)
-    image_of = np.repeat(np.arange(images), generator.integers(1, most + 1, images))
-    # small whole numbers: many ties, and sums that float32 holds exactly
-    left = generator.integers(0, 4, (images, 3)).astype(np.float32)
-    right = generator.integers(0, 4, (len(image_of), 3)).astype(np.float32)
-    similarity = -(np.maximum(0, right[None] - left[:, None]) ** 2).sum(-1)  # (images, captions)
-    to_sentence, to_image = stable_sort_ranks(similarity.T, image_of)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compared, "NUMBERS", numbers)
-        ordered = partial(compared.similarity, kind="order")
-        found = both_ranks(torch.tensor(left), torch.tensor(right), torch.tensor(image_of), ordered)
-    assert found["s2i"].tolist() == to_image
-    assert found["i2s"].tolist() == to_sentence
-
-
-def test_order_similarities_are_the_same_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_order_similarities_are_the_same_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     captions, images = torch.rand(7, 5), torch.rand(4, 5)
-    whole = compared.similarity(captions, images, "order")
-    monkeypatch.setattr(compared, "NUMBERS", 2 * images.numel())
-    assert torch.equal(compared.similarity(captions, images, "order"), whole)
+    whole = similarities(captions, images, "order")
+    monkeypatch.setattr("pipeline.models.similarity.NUMBERS", 2 * images.numel())
+    assert torch.equal(similarities(captions, images, "order"), whole)

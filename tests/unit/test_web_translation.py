@@ -117,7 +117,7 @@ def test_a_refused_caption_stays_without_a_translation_and_blocks_no_other(
     expected = [("" if caption == CAPTIONS[7] else translation(caption)) for caption in CAPTIONS[:10]]
     with caplog.at_level(logging.WARNING, "pipeline"):
         assert translate(CAPTIONS[:10]) == expected
-    assert "no translation" in caplog.text
+    assert ("status 400" if fault == "400" else "TranslationNotFound") in caplog.text
     assert CAPTIONS[7] in caplog.text
     service.behaviour = lambda number, lines: ""
     assert translate(CAPTIONS[:10])[7] == translation(CAPTIONS[7])
@@ -202,6 +202,29 @@ def test_a_key_is_in_no_message_log_or_file(
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir()).decode("latin-1")
     for text in (*messages, caplog.text, kept):
         assert "s3cret" not in text
+
+
+@pytest.mark.parametrize(
+    ("provider", "sent"),
+    [
+        ("google", {"sl": "en", "tl": "zh-CN"}),
+        ("mymemory", {"langpair": "en-GB|zh-CN"}),
+        ("libre", {"source": "en", "target": "zh", "api_key": "k"}),
+        ("deepl", {"source_lang": "en", "target_lang": "zh", "auth_key": "k"}),
+        ("microsoft", {"from": "en", "to": "zh-hans"}),
+        ("baidu", {"from": "en", "to": "zh", "appid": "k"}),
+    ],
+)
+def test_services_are_asked_with_their_own_codes_and_keys(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provider: str, sent: dict[str, str]
+) -> None:
+    for key in SERVICES[provider].keys.values():
+        monkeypatch.setenv(key, "k")
+    service.behaviour = lambda number, lines: "403"
+    settings = ProviderBlock.parse(f'{{"provider": "{provider}", "url": "{service.url}"}}')
+    with pytest.raises(InputError, match="status 403"):
+        WebTranslator("en", "zh", settings, tmp_path / "c.sqlite").translate(["A dog."])
+    assert sent.items() <= service.queries[0].items()
 
 
 def test_missing_keys_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,13 +15,11 @@ rule read_caption_part:
     resources:
         **needs(mem_mb=2000, runtime=10),
     params:
-        settings=for_job(lessons.part_settings),
-        origin=for_job(captions.own_origin),
+        options=for_job(lessons.part_options),
     message:
         "Reading the {wildcards.part} part of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline read-caption-part --part {wildcards.part} --language {wildcards.language} --settings {params.settings:q} "
-        "--split {input.split:q} --sentences {input.sentences:q} --origin {params.origin} "
+        "python -m pipeline read-caption-part --part {wildcards.part} --language {wildcards.language} {params.options:q} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -57,11 +55,11 @@ rule sample_halves:
     resources:
         **needs(mem_mb=2000, runtime=10),
     params:
-        language=lambda w: w.suffix.removeprefix("-"),
+        language=for_job(lessons.halves_language),
     message:
         "Sampling halves of the training images of {wildcards.dataset}"
     shell:
-        "python -m pipeline sample-halves --split {input:q} --seed {wildcards.seed} --language {params.language:q} "
+        "python -m pipeline sample-halves --split {input:q} --seed {wildcards.seed} {params.language:q} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -146,9 +144,9 @@ rule evaluate_lessons:
 
 rule draw_languages:
     input:
-        "results/comparison/lessons/figure3.csv",
+        RESULTS.in_work("comparison/lessons/figure3.csv"),
     output:
-        "results/lessons/figure3.svg",
+        RESULTS.in_work("lessons/figure3.svg"),
     log:
         "work/logs/figures/lessons-figure3.log",
     localrule: True

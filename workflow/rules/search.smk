@@ -41,8 +41,10 @@ rule build_index:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-build-index.tsv"
     resources:
         **needs(mem_mb=4000, runtime=growing(30)),
+    params:
+        images=lambda w, input: arguments("--image-list", input.images),
     message:
         "Indexing the test images of {wildcards.dataset} with {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "python -m search build-index --bundle {input.bundle:q} --features {input.features:q} --image-list {input.images:q} "
+        "python -m search build-index --bundle {input.bundle:q} --features {input.features:q} {params.images:q} "
         "--split {input.split:q}:test --sentences {input.sentences:q} --original --threads 1 --output {output:q} > {log:q} 2>&1"

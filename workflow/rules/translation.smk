@@ -30,8 +30,7 @@ def provider(function):
 TRANSLATE = (
     "python -m pipeline translate --source {params.source} --target {wildcards.target} "
     "{params.options:q} {params.files:q} --cache {resources.cache:q} "
-    "--requests-per-second {resources.rate} --gpus {resources.gpu} --report {output.report:q} "
-    "--output {output.table:q} > {log:q} 2>&1"
+    "--requests-per-second {resources.rate} --gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 )
 
 
@@ -39,8 +38,7 @@ rule translate:
     input:
         unpack(for_job(translation.of_captions, "inputs")),
     output:
-        table=DATA.translations("{source}-{target}"),
-        report=DATA.translation_report("{source}-{target}"),
+        DATA.translations("{source}-{target}"),
     log:
         "work/logs/{scale}/{dataset}/translate-{source}-{target}.log",
     benchmark:
@@ -60,8 +58,7 @@ rule translate_queries:
     input:
         unpack(for_job(translation.of_queries, "inputs")),
     output:
-        table=DATA.queries("{source}-{target}"),
-        report=DATA.query_report("{source}-{target}"),
+        DATA.queries("{source}-{target}"),
     log:
         "work/logs/{scale}/{dataset}/translate-queries-{source}-{target}.log",
     benchmark:
@@ -124,7 +121,7 @@ rule tabulate_translation_quality:
     input:
         for_job(translation.measured_pairs),
     output:
-        "results/translation-quality.csv",
+        RESULTS.in_work("translation-quality.csv"),
     log:
         "work/logs/tables/translation-quality.log",
     localrule: True
