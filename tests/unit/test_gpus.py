@@ -100,7 +100,7 @@ def test_a_gpu_that_is_asked_for_and_missing_is_an_error(monkeypatch: pytest.Mon
     """Not a run of days on the CPU that ends with success."""
     monkeypatch.setenv(VISIBLE, "")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(InputError, match=rf"(?s)--gpus 1.*{torch.__version__}.*gpu: 0"):
+    with pytest.raises(InputError, match=r"(?s)--gpus 1.*CUDA.*gpu: 0"):
         take_gpu(1)
 
 
