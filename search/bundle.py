@@ -8,6 +8,7 @@
 | `README.md`        | the model card                                                                |
 """
 
+import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,6 @@ from safetensors.torch import load_file
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import reading, require_file, sha256
-from pipeline.common.json_text import json_value
 from pipeline.datasets.languages import tokenizer_versions
 from pipeline.evaluation.checks import check_vocabularies
 from pipeline.images.store import read_store
@@ -81,7 +81,7 @@ def read_bundle(folder: Path) -> Bundle:
 
 
 def _read_checked(folder: Path, path: Path) -> Bundle:
-    values = json_value(path.read_bytes())
+    values = json.loads(path.read_bytes())
     if values["format"] != FORMAT:
         raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {HINT}")
     record, files = _record(values["saved"]), dict(values["files"])

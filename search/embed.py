@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import require_file
-from pipeline.common.text_files import decode_utf8
+from pipeline.common.files import reading, require_file
 from search.contents import photographs_in
 from search.model import load
 from search.result_files import check_ending, write_embeddings
@@ -73,7 +72,9 @@ def _read_sentences(path: Path) -> list[str]:
     else:
         mend = "Give a text file with one sentence per line."
         content = require_file(path, "the file of sentences", mend).read_bytes()
-    lines = [line.strip() for line in re.split(r"\r\n?|\n", decode_utf8(content, path)) if line.strip()]
+    with reading(path, "a text in UTF-8", "Save it in UTF-8."):
+        text = content.decode("utf-8-sig")
+    lines = [line.strip() for line in re.split(r"\r\n?|\n", text) if line.strip()]
     if not lines:
         raise InputError(f"{path}: no sentences. Expected one per line.")
     if {"image", "caption"} <= set(lines[0].split(",")):

@@ -10,7 +10,6 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipeline.common.characters import printable_name
 from pipeline.common.errors import InputError
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
@@ -110,6 +109,6 @@ def check_prefix(prefix: str) -> None:
         path = "\0"
     if not (_PREFIX.fullmatch(prefix) and path.isprintable()) or {".", ".."} & set(path.split("/")):
         raise InputError(
-            f"--prefix {printable_name(prefix)}: expected a path such as /node/host/8000, without . or .. as "
+            f"--prefix {prefix!r}: expected a path such as /node/host/8000, without . or .. as "
             "a folder, and without a / at its end."
         )

@@ -13,6 +13,7 @@
 
 import csv
 import functools
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +25,6 @@ from numpy.typing import NDArray
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import require_file, sha256
-from pipeline.common.json_text import json_value
 from pipeline.common.photographs import is_photograph
 from search.contents import Sentence
 from search.nearest import open_approximate
@@ -111,7 +111,7 @@ def open_index(folder: Path, photographs: Path | None = None) -> Index:
         f"Make it with `snakemake {folder}`, or give another folder that `build-index` wrote.",
     )
     try:
-        values = json_value(path.read_bytes())
+        values = json.loads(path.read_bytes())
         if values["format"] != FORMAT:
             raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {HINT}")
         paths: dict[str, Path] = {

@@ -30,7 +30,6 @@ from pydantic.functional_validators import AfterValidator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.json_text import json_value
 
 MAX_LISTED = 30  # known names that a message lists
 
@@ -96,7 +95,7 @@ class Block(BaseModel):
     def parse(cls, text: str) -> Self:
         """The block of a command line's JSON object; raises `InputError` that lists every mistake."""
         try:
-            values = json_value(text)
+            values = json.loads(text)
         except ValueError as error:
             raise InputError(f"not JSON: {error}; {_OBJECT}") from None
         if not isinstance(values, dict):

@@ -1,85 +1,44 @@
-"""The text of a user's CSV file, and messages for files that are not CSV."""
+"""A user's CSV file: its rows, or what is wrong with it as a file."""
 
 import csv
 import io
-import re
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pipeline.common.errors import InputError
-from pipeline.common.file_kinds import file_kind
-from pipeline.common.files import require_file
-from pipeline.common.text_files import decode_utf8
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import read_utf8, reading, require_file
 
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-
-# A long number that Excel has shortened, and what it shows in place of a formula that it cannot compute.
-_SPOILT_FIELD = re.compile(r"[0-9]([.,][0-9]+)?E\+[0-9]+|#(N/A|NAME\?|REF!|VALUE!|DIV/0!|NUM!|NULL!)")
-SPOILT = "spoilt by Excel; format the column as text, and save the file again"
-
-Line = tuple[int, list[str]]  # the number of the line that a row begins in, and its fields
+Rows = list[dict[str, str]]
 
 
-def csv_text(path: Path, what: str, mend: str, with_nul: bool = False) -> str:
-    """The text of a CSV file in UTF-8, with or without a byte order mark.
+def csv_rows(path: Path, what: str, mend: str, needed: tuple[str, ...], known: tuple[str, ...] = ()) -> Rows:
+    """The rows of a CSV file in UTF-8 by column, without white space around fields.
 
     Args:
-        with_nul: NUL bytes are let through, for a reader that reports them with other mistakes.
+        needed: columns that it must have. known: others that it may have; empty: any.
 
     Raises:
-        InputError: the file is missing, of another kind, not UTF-8, or contains NUL bytes.
+        InputError: it is missing, not CSV in UTF-8, lacks a column, or has one twice or unknown; a row has
+            more or fewer fields than the header; it has no rows.
     """
-    content = require_file(path, what, mend).read_bytes()
-    if kind := file_kind(content):
-        raise InputError(f"{path}: found {kind}, expected a CSV file. Save it as CSV in UTF-8.")
-    if b"\0" in content[:2]:  # UTF-16 without a byte-order mark
-        raise InputError(f"{path}: found text in UTF-16, expected a CSV file. Save it as CSV in UTF-8.")
-    text = decode_utf8(content, path, "Save it as CSV in UTF-8.")
-    if "\0" in text and not with_nul:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise InputError(
-            f"{path}: line {line}: a NUL byte; the file is UTF-16 or damaged. Save it as CSV in UTF-8."
-        )
-    return text
-
-
-def csv_rows(path: Path, what: str, mend: str) -> Iterator[Line]:
-    """Every row that is not empty, the header first.
-
-    Raises:
-        InputError: as `csv_text`, or a quotation mark is stray or not closed.
-    """
-    text = csv_text(path, what, mend)
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    begin = 1
-    try:
-        for row in reader:
-            if row:
-                yield begin, row
-            begin = reader.line_num + 1
-    except csv.Error as error:
-        raise InputError(quotation_mistake(path, begin, error)) from None
-
-
-def quotation_mistake(path: Path, line: int, error: csv.Error) -> str:
-    """The message for a row with malformed quotation marks."""
-    return (
-        f"{path}: line {line}: not CSV ({error}): a quotation mark is stray or not closed. Double those "
-        "inside a field, and put the field in quotation marks."
-    )
-
-
-def separator_mistake(columns: Sequence[str]) -> str:
-    """The message for a header whose columns are not separated by commas; empty otherwise."""
-    if columns and columns[0].startswith("sep="):
-        return f"its first line is {columns[0]}, which only Excel reads; take the line out, save with commas"
-    if len(columns) == 1:
-        for separator, name in _SEPARATORS.items():
-            if separator in columns[0]:
-                return f"its columns are separated by {name}, expected commas; save it as CSV with commas"
-    return ""
-
-
-def is_spoilt(field: str) -> bool:
-    """Whether a field is what Excel makes of a long number or of a text that it takes for a formula."""
-    return bool(_SPOILT_FIELD.fullmatch(field.strip()))
+    with open(require_file(path, what, mend), "rb") as file:
+        if file.read(2) == b"PK":
+            raise InputError(f"{path}: an Excel workbook. Save it as CSV in UTF-8.")
+    with reading(path, "a CSV file", "Save it as CSV in UTF-8, with commas."):
+        reader = csv.DictReader(io.StringIO(read_utf8(path), newline=""), strict=True)
+        columns = [column.strip() for column in reader.fieldnames or []]
+        reader.fieldnames = columns
+        lines = [(reader.line_num, row) for row in reader]
+    found = f"found {', '.join(columns) or 'nothing'}"
+    mistakes = [f"column {name!r} is missing; {found}" for name in needed if name not in columns]
+    mistakes += [f"column {name!r} comes twice" for name in set(columns) if columns.count(name) > 1]
+    if known:
+        unknown = [name for name in columns if name not in (*needed, *known)]
+        names = ", ".join((*needed, *known))
+        mistakes += [f"column {name!r} is unknown; known are {names}" for name in unknown]
+    odd = [str(number) for number, row in lines if None in row or None in row.values()]
+    if odd:
+        mistakes.append(f"{len(odd)} rows have not the fields of the header, first in line {odd[0]}")
+    if not lines:
+        mistakes.append("it has no rows")
+    raise_together(mistakes, f"{path}: not {what}. {mend}")
+    return [{column: value.strip() for column, value in row.items()} for _, row in lines]

@@ -3,12 +3,11 @@
 from pathlib import Path
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.damaged_text import mended_captions
 from pipeline.datasets.source import Inputs
 from pipeline.datasets.source_settings import CaptionSettings, SplitSettings
 from pipeline.datasets.sources import AnySource, source_named
 from pipeline.datasets.split import read_split, write_split
-from pipeline.datasets.table import caption_table, write_captions
+from pipeline.datasets.table import caption_table, mended_captions, write_captions
 
 SOURCES = Path("work/sources")
 

@@ -7,7 +7,6 @@ from typing import Self
 
 from pipeline.common.block import Block
 from pipeline.common.errors import InputError
-from pipeline.common.json_text import json_value
 from pipeline.datasets.source import fitting
 from pipeline.datasets.sources import AnySource, source_named
 
@@ -32,7 +31,7 @@ class SourceSettings:
             InputError: not a JSON object, or keys are missing, unknown or wrong; all mistakes are listed.
         """
         try:
-            values = json_value(text)
+            values = json.loads(text)
         except ValueError as error:
             raise InputError(f"not JSON: {error}; expected an object.") from None
         if not isinstance(values, dict) or not isinstance(name := values.pop("source", None), str):

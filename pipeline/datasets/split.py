@@ -8,13 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from pipeline.common.characters import unseen_in
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write
 from pipeline.common.photographs import without_ending
 from pipeline.datasets.captions import SPLITS
-from pipeline.datasets.columns import repeated_columns
-from pipeline.datasets.csv_text import SPOILT, csv_rows, is_spoilt, separator_mistake
+from pipeline.datasets.csv_text import csv_rows
 
 Split = dict[str, str]  # image -> train, val or test, in the order of the data set
 
@@ -37,40 +35,25 @@ def limit_to_list(images: Iterable[str], image_list: Path | None) -> list[str]:
     ids = list(images)
     if image_list is None:
         return ids
-    rows = listed_images(image_list)
     every_id = set(ids)
-    names = {image if image in every_id else image_name(image) for image in rows}
+    names = {image if image in every_id else image_name(image) for image in listed_images(image_list)}
     missing = sorted(names - every_id)
     raise_together(missing, f"{image_list}: {len(missing)} of its {len(names)} images have no captions:")
     return [image for image in ids if image in names]
 
 
 def listed_images(path: Path) -> list[str]:
-    """The column `image` of a CSV file.
+    """The column `image` of a CSV file; raises `InputError` if it is no such file, or names no image."""
+    rows = csv_rows(path, "a list of images", "Give a CSV file with a column `image`.", ("image",))
+    return _filled(path, [row["image"] for row in rows])
 
-    Raises:
-        InputError: not a CSV file with that column; lists every row without an image.
-    """
-    rows = list(csv_rows(path, "the list of images", "Give a CSV file with a column `image`."))
-    _, header = rows[0] if rows else (1, [])
-    if "image" not in header:
-        problem = separator_mistake(header) or f"found columns {', '.join(header) or 'none'}"
-        raise InputError(f"{path}: {problem}; expected one named 'image'.")
-    if several := repeated_columns(header):
-        raise InputError(f"{path}: {several}.")
-    place = header.index("image")
-    names = {line: row[place].strip() if len(row) > place else "" for line, row in rows[1:]}
-    mistakes = [f"line {line}: no image" for line, name in names.items() if not name]
-    mistakes += [f"line {line}: a line break in a name" for line, name in names.items() if "\n" in name]
-    mistakes += [
-        f"line {line}: a name with {character}, which cannot be seen"
-        for line, name in names.items()
-        if "\n" not in name and (character := unseen_in(name))
-    ]
-    mistakes += [f"line {line}: {name!r}, {SPOILT}" for line, name in names.items() if is_spoilt(name)]
-    mistakes += [] if names else ["it names no image"]
-    raise_together(mistakes, f"{path}: not a list of images:")
-    return list(names.values())
+
+def _filled(path: Path, images: list[str]) -> list[str]:
+    if not all(images):
+        raise InputError(
+            f"{path}: {images.count('')} rows have no image, first in row {images.index('') + 2}."
+        )
+    return images
 
 
 def image_name(image: str) -> str:
@@ -85,46 +68,16 @@ def write_split(split: Mapping[str, str], path: Path) -> None:
 
 
 def read_split(path: Path) -> Split:
-    """The split of all images, in their order.
-
-    Raises:
-        InputError: lists all that is wrong with the file.
-    """
-    mend = "Make it with `python -m pipeline split`, or give another."
-    (_, header), *lines = list(csv_rows(path, "the split of the images", mend)) or [(1, [])]
-    rows = [[field.strip() for field in row] for _, row in lines]
-    mistakes = _split_mistakes(header, rows, [line for line, _ in lines])
+    """The split of all images, in their order; raises `InputError` that lists all that is wrong."""
+    mend = "Make it with `python -m pipeline split`, or give a CSV file with columns image, split."
+    rows = csv_rows(path, "a split of images", mend, ("image", "split"), ("image", "split"))
+    images = _filled(path, [row["image"] for row in rows])
+    wrong = [row["split"] for row in rows if row["split"] not in SPLITS]
+    again = [image for image, count in Counter(images).items() if count > 1]
+    mistakes = [f"{len(wrong)} splits are not train, val or test, first {wrong[0]!r}"] if wrong else []
+    mistakes += [f"{len(again)} images are in it more than once: {first_few(again)}"] if again else []
     raise_together(mistakes, f"{path}: not a split of images:")
-    return {image: split for image, split in rows}
-
-
-def _split_mistakes(header: list[str], rows: list[list[str]], lines: list[int]) -> list[str]:
-    if header != COLUMNS:
-        other = separator_mistake(header)
-        return [other or f"found columns {', '.join(header) or 'none'}; expected {', '.join(COLUMNS)}"]
-    if not rows:
-        return ["it names no image"]
-    wrong = {
-        "lacks an image or a split": [len(row) != 2 or not row[0] for row in rows],
-        "split is not train, val or test": [row[1:2] not in [[name] for name in SPLITS] for row in rows],
-        "a quotation mark is not closed and takes in the next rows": [
-            any("\n" in field for field in row) for row in rows
-        ],
-        "a name has a character that cannot be seen": [
-            bool(row) and "\n" not in row[0] and bool(unseen_in(row[0])) for row in rows
-        ],
-    }
-    mistakes = [
-        f"{what}: {sum(of)} rows, first in line {lines[of.index(True)]}"
-        for what, of in wrong.items()
-        if any(of)
-    ]
-    images = Counter(row[0] for row in rows if row)
-    again = [image for image, count in images.items() if count > 1]
-    return [
-        *mistakes,
-        *([f"{len(again)} images are in it more than once: {first_few(again)}"] if again else []),
-    ]
+    return {row["image"]: row["split"] for row in rows}
 
 
 def first_few(names: list[str]) -> str:

@@ -1,5 +1,7 @@
 """Read and write caption tables and sentence tables (the schema is in `captions.py`)."""
 
+import html
+import logging
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,15 +11,36 @@ import pandas as pd
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write, require_file
 from pipeline.datasets.captions import COLUMNS, SENTENCE_COLUMNS, SPLITS, Caption
-from pipeline.datasets.columns import repeated_columns
+from pipeline.datasets.languages import unknown_code, without_tokenizer
 
-_CODE = re.compile(r"[a-z]{2}")
+log = logging.getLogger("pipeline")
+
+_REFERENCE = re.compile(r"&#?\w+;")  # with a semicolon only: `R&D` and `fish &chips` are text
+_TIMES = 3  # how often a text may have been escaped
 
 
 def caption_table(rows: Sequence[tuple[str, ...]]) -> pd.DataFrame:
     """A caption table from tuples with the fields of a `Caption`; they are numbered in their order."""
     table = pd.DataFrame(rows, columns=Caption._fields, dtype="str")
     return table.assign(number=table.groupby(["image", "language", "origin", "source_language"]).cumcount())
+
+
+def mended_captions(captions: pd.DataFrame) -> pd.DataFrame:
+    """Captions with HTML's references read as their characters, and without captions that are blank."""
+    texts = captions["caption"].map(mended_text)
+    if count := int((texts != captions["caption"]).sum()):
+        log.warning("%d of %d captions have HTML references, read as their characters", count, len(texts))
+    blank = texts == ""
+    if blank.any():
+        log.warning("%d of %d captions are blank and are left out", blank.sum(), len(blank))
+    return captions.assign(caption=texts)[~blank]
+
+
+def mended_text(text: str) -> str:
+    """A text with single blanks and without HTML's references, also where it was escaped more than once."""
+    for _ in range(_TIMES):
+        text = " ".join(_REFERENCE.sub(lambda match: html.unescape(match[0]), text).split())
+    return text
 
 
 def read_captions(path: Path) -> pd.DataFrame:
@@ -47,14 +70,11 @@ def write_sentences(table: pd.DataFrame, path: Path) -> None:
 def _read(path: Path, columns: list[str], may_be_empty: bool = False) -> pd.DataFrame:
     require_file(path, "the caption table", "Run the stage that makes it, or give another file.")
     try:
-        header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, encoding="utf-8")
         table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
     except pd.errors.EmptyDataError:
         raise InputError(f"{path}: the file is empty; expected columns {', '.join(columns)}.") from None
     except (pd.errors.ParserError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a CSV file in UTF-8: {error}.") from None
-    if several := repeated_columns(header.iloc[0]):  # pandas gives the second another name
-        raise InputError(f"{path}: {several}.")
     if not (may_be_empty and table.empty and list(table.columns) == columns):
         check_table(table, columns, str(path))
     return table[columns].astype({"number": "int64"})
@@ -66,9 +86,9 @@ def _write(table: pd.DataFrame, path: Path, columns: list[str]) -> None:
         table[columns].to_csv(temporary, index=False, encoding="utf-8", lineterminator="\n")
 
 
-def check_table(table: pd.DataFrame, columns: list[str], name: str) -> None:
-    """Raise an `InputError` that lists all that is wrong with a caption table."""
-    raise_together(_mistakes(table, columns), f"{name}: not a valid caption table:")
+def check_table(table: pd.DataFrame, columns: list[str], name: str, others: Sequence[str] = ()) -> None:
+    """Raise an `InputError` that lists all that is wrong with a caption table, and other mistakes."""
+    raise_together([*others, *_mistakes(table, columns)], f"{name}: not a valid caption table:")
 
 
 def _mistakes(table: pd.DataFrame, columns: list[str]) -> list[str]:
@@ -81,13 +101,14 @@ def _mistakes(table: pd.DataFrame, columns: list[str]) -> list[str]:
     wrong = {
         **{f"{column} is empty": rows for column, rows in empty.items()},
         "split is not train, val or test": ~table["split"].isin(SPLITS),
-        "language is not a two-letter code": ~table["language"].str.fullmatch(_CODE),
-        "source_language is neither empty nor a two-letter code": ~table["source_language"].str.fullmatch(
-            rf"(?:{_CODE.pattern})?"
-        ),
+        "source_language is the caption's own language": table["source_language"] == table["language"],
         "number is not 0 or a positive integer": ~table["number"].astype("str").str.fullmatch(r"[0-9]+"),
     }
     mistakes = [_row_mistake(what, rows) for what, rows in wrong.items() if rows.any()]
+    for column, codes in (("language", table["language"]), ("source_language", table["source_language"])):
+        for code in filter(None, codes.unique()):
+            if wrong_code := unknown_code(code) or without_tokenizer(code):
+                mistakes.append(_row_mistake(f"{column} {wrong_code}", codes == code))
     splits = table.groupby("image", sort=False)["split"].nunique()
     several = splits.index[splits > 1]
     if len(several):

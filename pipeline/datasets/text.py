@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.datasets.damaged_text import mended_captions
 from pipeline.datasets.sources.multi30k import multi30k_captions, multi30k_split
 from pipeline.datasets.split import read_split
-from pipeline.datasets.table import caption_table, write_sentences
+from pipeline.datasets.table import caption_table, mended_captions, write_sentences
 from pipeline.datasets.tokenize import with_tokens
 
 

@@ -23,7 +23,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.common.characters import BLANK_LETTERS
 from pipeline.common.errors import InputError
 from pipeline.common.progress import with_progress
 from pipeline.datasets.languages import LANGUAGES, without_tokenizer
@@ -40,7 +39,7 @@ _INVISIBLE = str.maketrans(
     dict.fromkeys(
         "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
     )
-    | dict.fromkeys(BLANK_LETTERS, " ")
+    | dict.fromkeys("\u115f\u1160\u2800\u3164\uffa0", " ")
 )
 _JOINERS = str.maketrans(dict.fromkeys("\u200c\u200d"))
 _LONGEST = 12_000  # characters that Sudachi is given at a time; it takes 49,149 bytes

@@ -1,5 +1,6 @@
 """Evaluations of experiments, read with their ranks."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,6 @@ import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file, sha256
-from pipeline.common.json_text import json_value
 from pipeline.tables.statistics import hits_by_image, mean_over_seeds
 from pipeline.tables.translations import merged_origins
 
@@ -37,7 +37,7 @@ def read_evaluation(path: Path) -> dict[str, Any]:
     """An output of `evaluate`; raises `InputError` if the file is missing or something else."""
     require_file(path, "the evaluation", "Run `python -m pipeline evaluate`.")
     try:
-        content: dict[str, Any] = dict(json_value(path.read_bytes()))
+        content: dict[str, Any] = dict(json.loads(path.read_bytes()))
     except (ValueError, TypeError) as error:
         raise InputError(f"{path}: not an evaluation ({error}). Run `python -m pipeline evaluate`.") from None
     missing = REQUIRED_KEYS - content.keys()

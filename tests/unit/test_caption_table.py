@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from pipeline.common.errors import InputError
 from pipeline.datasets.select import original_captions
 from pipeline.datasets.split import limit_to_list
-from pipeline.datasets.table import caption_table, read_captions, read_sentences, write_captions
+from pipeline.datasets.table import (
+    caption_table,
+    mended_captions,
+    read_captions,
+    read_sentences,
+    write_captions,
+)
 
 ROW = ("1", "train", "en", "A dog runs.", "human", "")
 
@@ -52,6 +58,23 @@ def test_a_wrong_file_is_named(tmp_path: Path, content: bytes, message: str) -> 
     path.write_bytes(content)
     with pytest.raises(InputError, match=f"captions.csv: .*(?s:.*){message}"):
         read_captions(path)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("l&#39;homme", "l'homme"),
+        ("des gar&ccedil;ons", "des garçons"),
+        ("a man&amp;#39;s dog", "a man's dog"),
+        ("a&nbsp;dog&#10;runs", "a dog runs"),
+        ("fish &chips; R&D", "fish &chips; R&D"),
+    ],
+)
+def test_html_references_are_read_as_their_characters(written: str, read: str) -> None:
+    table = _table(ROW, (*ROW[:3], written, "human", ""), (*ROW[:3], "&nbsp; ", "human", ""), ROW)
+    mended = mended_captions(table)
+    assert list(mended["caption"]) == ["A dog runs.", read, "A dog runs."]
+    assert list(mended["number"]) == [0, 1, 3]  # a translation of the last is still found
 
 
 def test_captions_are_numbered_within_their_image_language_and_origin(tmp_path: Path) -> None:
@@ -105,5 +128,5 @@ def test_a_list_of_images_restricts_those_of_a_data_set(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"(?s)2 of its 3 images have no captions.*8.*9"):
         limit_to_list(["1", "2", "3"], images)
     images.write_text("id\n2\n")
-    with pytest.raises(InputError, match=r"found columns id; expected one named 'image'"):
+    with pytest.raises(InputError, match=r"column 'image' is missing; found id"):
         limit_to_list(["1", "2", "3"], images)

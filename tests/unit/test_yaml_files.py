@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from pipeline.common.errors import InputError
-from pipeline.common.json_text import json_value
 from pipeline.common.yaml_files import (
     MAX_VALUES,
     read_yaml,
@@ -132,11 +131,3 @@ def test_a_value_of_the_command_line_may_be_any_text() -> None:
     assert [yaml_text_mistake(text) for text in ("", "a: [", "[1, 2]", "{a: 1}", "x\ty")] == [""] * 5
     assert yaml_text_mistake("{a: 1, a: 2}") == "line 1: the key a is in line 1 too; keep one of them"
     assert yaml_text_mistake("[" * 200).startswith("blocks within")
-
-
-def test_json_with_a_repeated_key_is_refused_at_any_depth() -> None:
-    assert json_value('{"a": [{"b": 1}, {"b": 2}]}') == {"a": [{"b": 1}, {"b": 2}]}
-    with pytest.raises(ValueError, match="the key 'b' is there twice"):
-        json_value('{"a": [{"b": 1, "c": 2, "b": 1}]}')
-    with pytest.raises(ValueError, match="too many brackets"):
-        json_value("[" * 10**5)
