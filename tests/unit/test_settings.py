@@ -1,6 +1,5 @@
 """The configuration: all mistakes are reported together; a stage gets what it depends on and nothing else."""
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -72,12 +71,6 @@ def test_another_provider_replaces_one_and_its_keys() -> None:
     }
 
 
-def test_six_languages_have_their_own_captions() -> None:
-    data = load(**configuration.read(CONFIG / "six-languages.yaml")).datasets["multi30k"]
-    assert data.languages == ["en", "de", "fr", "cs", "zh", "ja"]
-    assert set(data.languages).isdisjoint(data.translated_languages)
-
-
 def test_the_paper_scale_has_the_papers_sizes() -> None:
     paper = load(scale="paper")
     sizes = {"universal_dim": 512, "multimodal_dim": 512, "hidden_size": 1024, "recurrent": "lstm"}
@@ -116,51 +109,6 @@ def test_scale_flickr8k_has_the_papers_sizes_and_rates_on_other_data() -> None:
     }
 
 
-def test_results_at_scale_flickr8k_have_these_settings() -> None:
-    """The settings of docs/results.md, chosen on validation or small enough for two cores."""
-    two, gpu, lessons, smalr = (
-        configuration.read(CONFIG / f"flickr8k-{name}.yaml")
-        for name in ("small", "small-gpu", "small-lessons", "small-smalr")
-    )
-    assert two["model"] == {"recurrent": "mean"}
-    assert two["pretraining"] == {"epochs": 2, "learning_rate": 1e-3}
-    assert two["training"] == {
-        "epochs": 5, "learning_rate": 1e-3, "learning_rate_decay": 0.6, "batch_images": 128, "threads": 1,
-    }  # fmt: skip
-    assert two["bert"]["pretraining"] == {
-        "layers": 3, "hidden_size": 128, "heads": 2, "batch_size": 32, "steps": 1000,
-    }  # fmt: skip
-    lstm = {
-        "model": {"recurrent": "lstm", "universal_dim": 256, "hidden_size": 128},
-        "training": {"epochs": 4},
-    }
-    equal = two["experiments"].pop("lstm-embn-equal-steps")
-    assert (equal["steps_of"], equal["settings"]) == ("lstm-parallel-embn", {"model": lstm["model"]})
-    assert all(made["settings"] == lstm for made in two["experiments"].values())
-    assert gpu == {
-        "gpu": 1,
-        "model": {"recurrent": "lstm", "hidden_size": 1024},
-        "pretraining": {"epochs": 5, "learning_rate": 1e-4},
-        "training": {
-            "epochs": 40, "learning_rate": 1e-4, "learning_rate_decay": 1.0, "batch_images": 450,
-            "precision": "tf32",
-        },
-    }  # fmt: skip
-    assert lessons["model"] == {"hidden_size": 64}
-    assert lessons["lessons"] == {
-        "hinge": "sum", "learning_rate": 1e-3, "validate_every": 200, "max_steps": 1200,
-    }  # fmt: skip
-    assert smalr["hybrid"] == {"frequent_words": 1500, "latent_entries": 4000}
-    assert [smalr[key]["epochs"] for key in ("assignment", "pretraining", "training")] == [1, 1, 3]
-    assert smalr["liwe"] == {"layers": [96, 112, 75], "validate_every": 200}
-    for name, characters in (("liwe-s", 12), ("liwe-s-two", 12), ("liwe-s-ten", 12), ("liwe-l-ten", 60)):
-        assert smalr["experiments"][name]["settings"] == {
-            "model": {"hidden_size": 256},
-            "liwe": {"character_dim": characters},
-            "training": {"epochs": 3, "learning_rate": 1e-3},
-        }
-
-
 @pytest.mark.usefixtures("flickr8k_paths")
 def test_a_combination_of_constraints_is_what_its_row_says() -> None:
     flickr8k = small_flickr8k("small", "photographs")
@@ -192,28 +140,6 @@ def test_rows_about_smalrs_embedding_differ_in_nothing_else() -> None:
     assert differing(trained, "hem-word-vectors", "smalr-hem") == {"experiment", "embedding", "hybrid"}
     assert differing(trained, "smalr-la-different", "smalr-la") == {"experiment"}
     assert differing(assigned, "smalr-la-different", "smalr-la") == {"experiment", "assignment"}
-
-
-@pytest.mark.usefixtures("flickr8k_paths")
-def test_the_table_of_main_settings_has_those_of_the_scales() -> None:
-    page = (CONFIG / "README.md").read_text(encoding="utf-8")
-    _, *rows = re.findall(r"^\| (.*) \|$", page[page.index("| key |") :], re.M)
-    columns = [load(), small_flickr8k("small"), load(scale="flickr8k"), load(scale="paper")]
-
-    def cell(settings: Configuration, key: str) -> str:
-        if key.startswith("images.") and settings.images.features:
-            return "precomputed"
-        if key == "model.hidden_size" and settings.model.recurrent == "mean":
-            return "unused"
-        value: Any = settings
-        for part in key.split("."):
-            value = value and getattr(value, part)
-        return "must be set" if value is None else str(value)
-
-    keys = [row.split("`")[1] for row in rows[1:]]
-    assert len(keys) > 15
-    for key, row in zip(keys, rows[1:], strict=True):
-        assert row.split(" | ") == [f"`{key}`", *(cell(column, key) for column in columns)]
 
 
 def authors_code(scale: str) -> Configuration:
@@ -283,15 +209,6 @@ def test_images_are_drawn_by_groups_only_with_human_captions() -> None:
             assert cut(settings, "mscoco", name, 0).groups == expected, name
 
 
-def test_a_setting_of_groups_reruns_nothing_without_groups() -> None:
-    for cut in (configuration.experiment_settings, configuration.pretraining_settings):
-        with_groups, without = (
-            cut(load(training={"image_groups": groups}), "multi30k", "mule-full", 0)
-            for groups in (True, False)
-        )
-        assert with_groups == without
-
-
 def test_all_mistakes_are_reported_together_with_what_to_do() -> None:
     with pytest.raises(InputError) as caught:
         load(trainig={}, training={"epochs": 0, "lerning_rate": 1}, images={"crops": 3})
@@ -329,11 +246,6 @@ def is_block(kind: object) -> bool:
     return isinstance(kind, type) and issubclass(kind, Block) and bool(kind.__doc__)
 
 
-def test_unknown_scale() -> None:
-    with pytest.raises(InputError, match="scale: found 'papr', expected demo, flickr8k or paper"):
-        load(scale="papr")
-
-
 def test_contradictions_between_keys() -> None:
     with pytest.raises(InputError) as caught:
         load(
@@ -349,34 +261,6 @@ def test_contradictions_between_keys() -> None:
     assert "images.crop: 300 is larger than resize, 146" in message
     assert "no experiment 'mule-ful', did you mean 'mule-full'?" in message
     assert "translated queries need a model of one language" in message
-
-
-def test_a_repeated_row_number_names_both_rows() -> None:
-    rows = [{"row": row, "method": "m", "experiment": "embn"} for row in (1, 2, 1, 3, 2)]
-    with pytest.raises(InputError) as caught:
-        load(tables={"mine": {"columns": {"multi30k": ["en"]}, "rows": rows}})
-    assert "tables.mine.rows.2.row: found 1, which is also the number of rows.0" in str(caught.value)
-    assert "tables.mine.rows.4.row: found 2, which is also the number of rows.1" in str(caught.value)
-    assert str(caught.value).count("\n") == 2
-
-
-def test_for_invalid_language_codes_the_intended_code_is_suggested() -> None:
-    with pytest.raises(InputError) as caught:
-        load(
-            datasets={"mscoco": {"languages": ["en", "cn", "jp"], "groups": []}},
-            experiments={"mule-nc": {"languages": ["cz"]}},
-            tables={"mine": {"columns": {"multi30k": ["xx"]}, "rows": [
-                {"row": 1, "method": "m", "experiment": "embn"},
-            ]}},
-            translation={"pairs": {"en-ua": {"provider": "google"}, "en-en": {"provider": "google"}}},
-        )  # fmt: skip
-    told = str(caught.value)
-    assert "datasets.mscoco.languages.1: 'cn' is not in ISO 639-1, did you mean 'zh'?" in told
-    assert "datasets.mscoco.languages.2: 'jp' is not in ISO 639-1, did you mean 'ja'?" in told
-    assert "experiments.mule-nc.languages: 'cz' is not in ISO 639-1, did you mean 'cs'?" in told
-    assert "tables.mine.columns.multi30k.0: 'xx' is not in ISO 639-1" in told
-    assert "'en-en', a language and itself" in told
-    assert "translation.pairs: 'ua' is not in ISO 639-1, did you mean 'uk'?" in told
 
 
 def test_norwegian_is_a_language_although_yaml_reads_its_code_as_false(tmp_path: Path) -> None:
@@ -398,22 +282,6 @@ def test_norwegian_is_a_language_although_yaml_reads_its_code_as_false(tmp_path:
     assert settings.training.repeat_captions is False
 
 
-def test_a_repeated_key_is_named_with_both_lines(tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text(
-        "seeds: [0]\ntraining:\n  epochs: 2\n  learning_rate_decay: 1.0\n  epochs: 3\n"
-        "tables: {mine: {rows: [{row: 1, row: 2}]}}\nseeds: [1]\n"
-    )
-    for reading in (configuration.read, lambda path: configuration.check_files([path])):
-        with pytest.raises(InputError) as caught:
-            reading(path)
-        assert str(caught.value).split("\n  - ")[1:] == [
-            f"{path}: line 5: the key training.epochs is in line 3 too; keep one of them",
-            f"{path}: line 6: the key tables.mine.rows.0.row is in line 6 too; keep one of them",
-            f"{path}: line 7: the key seeds is in line 1 too; keep one of them",
-        ]
-
-
 def test_impossible_splits_are_reported() -> None:
     own = {"source": "custom", "captions": "mine/{language}.csv", "images": "mine", "languages": ["en"]}
     with pytest.raises(InputError) as caught:
@@ -422,32 +290,6 @@ def test_impossible_splits_are_reported() -> None:
     assert "datasets.multi30k.split: found 'flickr30k', expected multi30k or flickr8k" in str(caught.value)
     given = load(datasets={"mine": {**own, "split": "mine/split.csv"}})
     assert given.datasets["mine"].split == "mine/split.csv"
-
-
-def test_sentence_vectors_need_a_branch_that_reads_them_and_human_captions() -> None:
-    with pytest.raises(InputError) as caught:
-        load(
-            experiments={
-                "words": {"vectors": "bert", "branches": "shared", "captions": "human+mt"},
-                "layers": {
-                    "branches": "shared",
-                    "captions": "human",
-                    "settings": {"model": {"recurrent": "mlp"}},
-                },
-            }
-        )
-    message = str(caught.value)
-    assert "experiments.words: vectors: bert needs model.recurrent: mlp or mean; found lstm" in message
-    assert "experiments.words: vectors: bert needs captions: human; found human+mt" in message
-    assert "experiments.layers: model.recurrent: mlp needs vectors: bert; found fasttext" in message
-
-
-def test_paths_take_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOME_FOLDER", "/data")
-    assert load(sources={"mirror": "$SOME_FOLDER/mirror"}).sources.mirror == "/data/mirror"
-    monkeypatch.delenv("SOME_FOLDER")
-    with pytest.raises(InputError, match=r"sources.mirror: .*the environment variable is not set"):
-        load(sources={"mirror": "$SOME_FOLDER/mirror"})
 
 
 def test_numbers_from_the_command_line_are_numbers() -> None:
@@ -504,18 +346,6 @@ def test_precomputed_features_belong_to_the_set_that_names_them() -> None:
     assert "$" not in str(sets["own"].features)
     assert settings.images.feature_settings("own").as_values().keys() == {"backbone", "dimension"}
     assert settings.images.feature_settings("vgg").crops == 1
-
-
-def test_mistakes_in_feature_sets_name_the_existing_sets() -> None:
-    with pytest.raises(InputError) as caught:
-        load(
-            images={"sets": {"vgg": {"crop": 300}}},
-            experiments={"on-vgg": {**ON_VGG["on-vgg"], "features": "vg"}},
-        )
-    assert "experiments.on-vgg.features: no set 'vg' in images.sets, did you mean 'vgg'?" in str(caught.value)
-    assert "images.sets.vgg.crop: 300 is larger than resize, 146" in str(caught.value)
-    with pytest.raises(InputError, match=r"images.sets.vgg: unknown key 'bakcbone', did you mean 'backbone'"):
-        load(images={"sets": {"vgg": {"bakcbone": "vgg19"}}})
 
 
 def test_an_experiment_without_its_features_is_left_out_with_the_reason() -> None:
@@ -595,29 +425,12 @@ def test_a_data_set_has_the_keys_of_its_source_and_no_others() -> None:
     assert "tables.mine.columns.birds: the data set has no language 'fr'" in message
 
 
-def test_paths_of_a_data_set_take_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MINE", "/data")
-    found = load(datasets={"birds": own(captions="$MINE/c.csv")}).datasets["birds"]
-    assert found.captions == "/data/c.csv"
-    assert found.images == "photos"
-
-
 def test_a_scale_may_change_an_experiment() -> None:
     few, published = (load(scale=scale).experiments["order"] for scale in ("demo", "paper"))
     assert published.settings.training.batch_images == 128
     assert few.settings.training.batch_images == 32
     assert few.settings.ranking == published.settings.ranking
     assert few.settings.ranking.model_dump(exclude_unset=True) == {"margin": 0.05}
-
-
-def test_an_experiment_without_ranking_has_none() -> None:
-    settings = load(scale="paper")
-    chosen = configuration.experiment_settings(settings, "multi30k", "parallel-asym", 0)
-    assert chosen.ranking.as_values() == {"margin": 0.05, "hinge": "sum", "caption_caption": 1}
-    assert (chosen.model.encoder, chosen.model.similarity) == ("vse", "order")
-    other = configuration.experiment_settings(settings, "multi30k", "embn-en", 0)
-    assert other.ranking is None
-    assert other.model.encoder == "embn"
 
 
 def test_encoders_and_losses_that_do_not_fit_are_reported_together() -> None:
