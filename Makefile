@@ -70,7 +70,7 @@ $(READY): requirements.lock
 	touch $@
 
 results-pages: $(READY)
-	$(RUN) python -m workflow.published pages
+	$(RUN) python -m workflow.published
 
 lock:
 	uv pip compile --universal --python-version 3.11 --no-annotate --no-header --generate-hashes --quiet \

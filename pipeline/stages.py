@@ -223,7 +223,7 @@ _TABLE = (
         "write all results to one self-contained page", _REPORT,
     ),
     Stage(
-        "prefetch-models", "pipeline.prefetch.models:prefetch_models",
+        "prefetch-models", "pipeline.prefetch:prefetch_models",
         "download weights to the Hugging Face cache, for nodes without a network", _NODES,
     ),
 )  # fmt: skip

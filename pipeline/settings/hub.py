@@ -3,9 +3,19 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from pipeline.prefetch.settings import HubModels, MarianModel
+from pydantic import Field
+
+from pipeline.common.block import Block
 from pipeline.settings.configuration import Configuration
 from pipeline.translation.settings import MarianProvider
+
+
+class HubModels(Block):
+    """Models of the Hugging Face hub that jobs would download, by their purpose."""
+
+    backbones: list[str] = Field(default=[], description="names of timm")
+    bert: str | None = Field(default=None, description="name on the hub")
+    marian: dict[str, str | None] = Field(default={}, description="names, with a commit or tag, or null")
 
 
 def hub_models(settings: Configuration, pairs: Iterable[str]) -> HubModels:
@@ -18,12 +28,12 @@ def hub_models(settings: Configuration, pairs: Iterable[str]) -> HubModels:
     bert = settings.bert.model
     providers = {pair: settings.translation.provider_of(pair) for pair in pairs}
     marian = {
-        MarianModel(name=provider.model_of(*pair.split("-")), revision=provider.revision)
+        provider.model_of(*pair.split("-")): provider.revision
         for pair, provider in providers.items()
         if isinstance(provider, MarianProvider)
     }
     return HubModels(
         backbones=sorted({images.backbone for images in feature_sets if images.weights == "timm"}),
         bert=None if bert == "pretrain" or Path(bert).is_dir() else bert,
-        marian=[one for one in sorted(marian, key=str) if not Path(one.name).is_dir()],
+        marian={name: marian[name] for name in sorted(marian) if not Path(name).is_dir()},
     )

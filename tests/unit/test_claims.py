@@ -254,7 +254,7 @@ def test_rows_with_other_candidates_are_not_compared(tmp_path: Path) -> None:
     (tmp_path / "fewer").mkdir()
     fewer = write_evaluations(tmp_path / "fewer", of_models({"mule-full": {"fr": 50}}), 30)
     others = three_models(tmp_path)[1:]
-    with pytest.raises(InputError, match=r"fr: 30 images and 60 sentences in .*; 200 images and 400 sent"):
+    with pytest.raises(InputError, match=r"have other images in 'fr'"):
         judgement(tmp_path, [*fewer, *others], FRENCH)
     assert not (tmp_path / "claims.csv").exists()
 

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from pipeline import settings as configuration
-from pipeline.common.errors import InputError
-from pipeline.prefetch.models import prefetch_models
-from pipeline.prefetch.settings import HubModels, MarianModel
+from pipeline.prefetch import prefetch_models
+from pipeline.settings.hub import HubModels
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -43,30 +42,15 @@ def test_marian_models_of_each_pair_once() -> None:
         "pairs": {"en-ja": {"provider": "marian", "model": "a/b", "revision": "v1"}},
     }
     found = models(["en-de", "fr-en", "en-ja"], scale="demo", translation=translation)
-    opus = [MarianModel(name=f"Helsinki-NLP/opus-mt-{pair}") for pair in ("en-de", "fr-en")]
-    assert found.marian == [*opus, MarianModel(name="a/b", revision="v1")]
-
-
-def test_all_models_that_cannot_be_fetched_are_reported_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(name: str, *_: Any) -> None:
-        raise InputError(f"{name}: no network")
-
-    monkeypatch.setattr("pipeline.images.backbone.hub_model", refuse)
-    monkeypatch.setattr("pipeline.translation.marian.model_folder", refuse)
-    wanted = HubModels(backbones=["one", "two"], marian=[MarianModel(name="three")])
-    with pytest.raises(InputError) as caught:
-        prefetch_models(wanted, tmp_path / "list.txt")
-    assert all(f"{name}: no network" in str(caught.value) for name in ("one", "two", "three"))
-    assert not (tmp_path / "list.txt").exists()
+    opus = {f"Helsinki-NLP/opus-mt-{pair}": None for pair in ("en-de", "fr-en")}
+    assert found.marian == {**opus, "a/b": "v1"}
 
 
 def test_what_was_fetched_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fetched: list[Any] = []
     monkeypatch.setattr("pipeline.images.backbone.hub_model", fetched.append)
     monkeypatch.setattr("pipeline.translation.marian.model_folder", lambda *given: fetched.append(given))
-    wanted = HubModels(backbones=["one", "two"], marian=[MarianModel(name="three", revision="main")])
+    wanted = HubModels(backbones=["one", "two"], marian={"three": "main"})
     prefetch_models(wanted, tmp_path / "list.txt")
     assert fetched == ["one", "two", ("three", "main")]
     assert (tmp_path / "list.txt").read_text() == "timm one\ntimm two\nmarian three\n"

@@ -1,10 +1,7 @@
 """Pages show the numbers in results/published, and runs are copied with a record of what made them."""
 
 import json
-import os
 import re
-import subprocess
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
@@ -33,12 +30,6 @@ M1,Joint training helps,holds,2
 M2,It costs nothing,does not hold,1
 L1,No more data,not testable,0
 """
-COMPARED_CLAIMS = """\
-id,difference,low,high
-M1,2.000000,1.000000,3.000000
-M1,3.000000,1.500000,4.500000
-M2,-1.000000,-2.000000,0.100000
-"""
 PAGE = """\
 # Page
 
@@ -49,8 +40,6 @@ Text in between.
 old
 <!-- end -->
 <!-- verdicts small -->
-<!-- end -->
-<!-- claims small -->
 <!-- end -->
 """
 FILLED = """\
@@ -74,12 +63,6 @@ Text in between.
 | MULE | 1 | 1 | 0 |
 | *Lessons* | 0 | 0 | 1 |
 <!-- end -->
-<!-- claims small -->
-|  | claim | verdict | differences with 95% intervals |
-| --- | --- | --- | --- |
-| M1 | Joint training helps | holds | +2.0 (1.0 to 3.0); +3.0 (1.5 to 4.5) |
-| M2 | It costs nothing | does not hold | -1.0 (-2.0 to 0.1) |
-<!-- end -->
 """
 
 
@@ -88,7 +71,6 @@ def repository(tmp_path: Path) -> Path:
     """A repository with a published run `small` and a page."""
     files = {
         "comparison/table2.csv": COMPARISON,
-        "comparison/claims.csv": COMPARED_CLAIMS,
         "compare/multi30k/mule-full-vs-embn.csv": COMPARED,
         "claims.csv": CLAIMS,
     }
@@ -178,97 +160,3 @@ def test_so_many_models_of_lessons_were_still_improving_at_their_last_validation
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     counts = f"{pairs.format('their')} models were still improving at the last validation, as were "
     assert f"{counts}{others.format('the other')}." in page
-
-
-def git(folder: Path, *arguments: str) -> None:
-    subprocess.run(
-        ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", *arguments],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-        env={**os.environ, "GIT_COMMITTER_DATE": "@86400 +0000"},
-    )
-
-
-@pytest.fixture
-def finished_run(tmp_path: Path) -> Path:
-    """A committed checkout whose run wrote one table in two jobs."""
-    folder = tmp_path / "run"
-    logs = folder / "work" / "logs" / "demo" / "multi30k"
-    (logs / "mule-full-0-train.tsv").parent.mkdir(parents=True)
-    for name, seconds in {"mule-full-0-train": 90, "mule-full-0-evaluate-original": 6, "split": 3}.items():
-        (logs / f"{name}.tsv").write_text(f"s\tcpu_time\n1.0\t{seconds}\n")
-    (logs / "mule-full-0-train.log").write_text("12:00:01 trains on the CPU, PyTorch 2.15.0\nsteps 1/1\n")
-    for seed, values in {
-        0: "epoch,val_mR\n1,20.0\n2,31.25\n3,31.25\n",
-        1: "epoch,val_sum,val_mR\n1,9,2\n2,8,3\n",
-    }.items():
-        trained = folder / "work" / "demo" / "multi30k" / "experiments" / "mule-full" / f"seed{seed}"
-        trained.mkdir(parents=True)
-        (trained / "curves.csv").write_text(values)
-    (folder / "results" / "demo" / "comparison").mkdir(parents=True)
-    (folder / "results" / "demo" / "table2.csv").write_text("method\nEmbN\n")
-    for name in ("lessons/table4", "smalr/figure3", "compare/multi30k/a-vs-b"):
-        path = folder / "results" / "demo" / f"{name}.csv"
-        path.parent.mkdir(parents=True)
-        path.write_text("measured\n1\n")
-        os.utime(path, (86_400 * 365,) * 2)  # made on 1 January 1971, before the others
-    (folder / "results" / "demo" / "comparison" / "table2.csv").write_text(COMPARISON)
-    (folder / "results" / "demo" / "figure3.html").write_text("a caption")
-    (folder / ".gitignore").write_text("work\nresults\n")
-    git(folder, "init")
-    git(folder, "add", ".gitignore")
-    git(folder, "commit", "-m", "x")
-    return folder
-
-
-def test_a_run_is_copied_with_its_commit_and_times(
-    finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    published.copy_run("small", "demo", "snakemake results/table2.csv", finished_run)
-    folder = tmp_path / published.FOLDER / "small"
-    copied = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    assert copied == {
-        "table2.csv", "comparison/table2.csv", "lessons/table4.csv", "smalr/figure3.csv",
-        "compare/multi30k/a-vs-b.csv", "jobs.csv", "curves.csv", "run.json",
-    }  # fmt: skip
-    assert (folder / "curves.csv").read_text().splitlines() == [
-        "dataset,experiment,seed,validations,best,mR_first,mR_best,mR_last",
-        "multi30k,mule-full,0,3,2,20.00,31.25,31.25",
-        "multi30k,mule-full,1,2,1,2.00,2.00,3.00",
-    ]
-    run = json.loads((folder / "run.json").read_text())
-    assert run["command"] == "snakemake results/table2.csv"
-    assert re.fullmatch("[0-9a-f]{7,}", run["commit"])
-    written = (finished_run / "results" / "demo" / "table2.csv").stat().st_mtime
-    assert run["date"] == f"{datetime.fromtimestamp(written, UTC):%Y-%m-%d}"
-    assert run["seeds"] == [0]
-    assert run["trained_on"] == {"the CPU, PyTorch 2.15.0": 1}
-    assert run["hours_of_cpu"] == round(99 / 3600, 2)
-    assert published.hours(tmp_path / published.FOLDER, "small")[2:] == [
-        "| table2 | 0.03 |",
-        "| *evaluate* | 0.00 |",
-        "| *other* | 0.00 |",
-        "| *train* | 0.03 |",
-        "| all | 0.03 |",
-    ]
-
-
-def test_a_run_of_uncommitted_code_is_not_copied(
-    finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (finished_run / ".gitignore").write_text("work\nresults\nx\n")
-    with pytest.raises(InputError, match="differ from the commit"):
-        published.copy_run("small", "demo", "snakemake", finished_run)
-
-
-def test_tables_of_an_earlier_commit_are_not_copied(
-    finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    earlier = finished_run / "results" / "demo" / "smalr" / "figure3.csv"
-    os.utime(earlier, (86_399,) * 2)
-    with pytest.raises(InputError, match=f"1 tables are older than the checkout .*{earlier}"):
-        published.copy_run("small", "demo", "snakemake", finished_run)

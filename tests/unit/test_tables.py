@@ -310,19 +310,6 @@ def test_an_average_names_the_most_candidates_of_its_languages_and_their_mean_ch
     assert found.loc["HA"].tolist() == [20, 50, (1 + 1 + 1 + 5) / 4]
 
 
-@pytest.mark.parametrize(("images", "sentences"), [(30, 2), (20, 3)])
-def test_a_table_never_mixes_numbers_among_different_candidates(
-    tmp_path: Path, images: int, sentences: int
-) -> None:
-    of, paths = settings("mine", tables={"mine": ONE}), of_two(tmp_path, images, sentences)
-    with pytest.raises(InputError) as error:
-        make_table(tmp_path, of, paths)
-    assert "multi30k de: 20 images and 40 sentences in " in str(error.value)
-    assert f"; {images} images and {images * sentences} sentences in {paths[1]}" in str(error.value)
-    assert "snakemake --forcerun evaluate" in str(error.value)
-    assert not list(tmp_path.glob("*.csv"))
-
-
 def test_other_candidates_of_the_same_number_are_refused_too(tmp_path: Path) -> None:
     of, paths = settings("mine", tables={"mine": ONE}), of_two(tmp_path)
     ranks = paths[1].with_name("0-ranks.csv.gz")
