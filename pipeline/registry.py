@@ -5,7 +5,7 @@ This file is in no digest of code: adding a part does not retrain any model that
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pipeline.common.block import Block
 
@@ -27,20 +27,6 @@ TRANSLATORS = {
     "marian": "pipeline.translation.marian:MarianTranslator",
 }
 SERVICES = "pipeline.translation.web:WebTranslator"
-
-
-class HasEncoder(Protocol):
-    """The keys of `model` that name an encoder."""
-
-    @property
-    def encoder(self) -> str: ...
-
-
-class Encoded(Protocol):
-    """Any settings that name an encoder."""
-
-    @property
-    def model(self) -> HasEncoder: ...
 
 
 def load(name: str) -> Any:
@@ -68,7 +54,7 @@ def embedding(settings: Any) -> str:
     return chosen or EMBEDDINGS[getattr(settings, "embedding", "universal")]
 
 
-def of_model(settings: Encoded) -> tuple[str, ...]:
+def of_model(settings: Any) -> tuple[str, ...]:
     """Modules that an experiment's model imports by name."""
     return _modules(embedding(settings))
 

@@ -125,21 +125,20 @@ class LayersBranch(nn.Module):
 
 
 class ImageBranch(nn.Module):
-    """Image features (n, 2048) to unit vectors (n, e): linear, batch norm, ReLU, dropout, linear, L2."""
+    """Image branch: layers, L2.
 
-    def __init__(self, size: int, hidden: int, multimodal: int, dropout: float, momentum: float):
+    Args:
+        unit_features: whether features are scaled to length 1 first, as in VSE (Kiros et al. 2014).
+    """
+
+    def __init__(self, *layers: nn.Module, unit_features: bool = False):
         super().__init__()
-        self.layers = nn.Sequential(
-            linear(size, hidden),
-            nn.BatchNorm1d(hidden, momentum=momentum),
-            nn.ReLU(),
-            nn.Dropout(dropout),
-            linear(hidden, multimodal),
-        )
+        self.layers = nn.Sequential(*layers)
+        self.unit_features = unit_features
 
     def forward(self, features: Tensor) -> Tensor:
         """CNN features (n, size) to unit vectors (n, e)."""
-        return unit(self.layers(features))
+        return unit(self.layers(unit(features) if self.unit_features else features))
 
 
 def unit(vectors: Tensor) -> Tensor:
@@ -147,31 +146,20 @@ def unit(vectors: Tensor) -> Tensor:
     return F.normalize(vectors, dim=-1)
 
 
-class LinearImageBranch(nn.Module):
-    """Image branch: one linear layer, L2.
-
-    Args:
-        unit_features: whether features are scaled to length 1 first, as in VSE (Kiros et al. 2014).
-    """
-
-    def __init__(self, layer: nn.Linear, unit_features: bool):
-        super().__init__()
-        self.layers = nn.Sequential(layer)
-        self.unit_features = unit_features
-
-    def forward(self, features: Tensor) -> Tensor:
-        """CNN features (n, size) to unit vectors (n, e)."""
-        return unit(self.layers(F.normalize(features, dim=-1) if self.unit_features else features))
-
-
-def image_branch(size: int, model: Model) -> nn.Module:
-    """The image branch selected by `encoder` in the `model` settings."""
+def image_branch(size: int, model: Model) -> ImageBranch:
+    """The image branch selected by `encoder` in the `model` settings: one linear layer, or MULE's layers."""
     if model.encoder == "vse":
-        return LinearImageBranch(linear(size, model.hidden_size), unit_features=True)
+        return ImageBranch(linear(size, model.hidden_size), unit_features=True)
     if model.encoder == "liwe":
-        return LinearImageBranch(nn.Linear(size, model.hidden_size), unit_features=False)
-    sizes = size, model.image_hidden_size, model.multimodal_dim
-    return ImageBranch(*sizes, model.dropout, model.batch_norm_momentum)
+        return ImageBranch(nn.Linear(size, model.hidden_size))
+    hidden = model.image_hidden_size
+    return ImageBranch(
+        linear(size, hidden),
+        nn.BatchNorm1d(hidden, momentum=model.batch_norm_momentum),
+        nn.ReLU(),
+        nn.Dropout(model.dropout),
+        linear(hidden, model.multimodal_dim),
+    )
 
 
 def sentence_branch(words: int, settings: ModelSettings) -> nn.Module:

@@ -6,9 +6,8 @@ embedding. Every other word is represented by one entry of a latent vocabulary t
 pretraining decides which (`pipeline.training.assign`). The assignment is then fixed, while own vectors and
 entries are trained.
 
-A word's universal vector is looked up as a sum, own vector + entry, one of which is zero, so the device need
-not distinguish the two kinds of words. Sizes in comments: B sentences, W words of the longest of them, d
-universal size, K own words and V words of a language, E entries.
+Sizes in comments: N words, M of each of L languages; d universal size; K own words and V words of a language;
+E entries.
 """
 
 from collections.abc import Mapping
@@ -25,7 +24,7 @@ from pipeline.common.errors import InputError
 from pipeline.common.files import reading, require_file
 from pipeline.common.torch_files import read_torch, write_torch
 from pipeline.models.embedding import Sizes, Vocabularies, real_words
-from pipeline.models.settings import EmbeddingSettings, Hybrid
+from pipeline.models.settings import EmbeddingSettings
 from pipeline.models.universal import LanguageWords, TableEmbedding
 from pipeline.words.components import principal_components
 
@@ -66,12 +65,13 @@ class HybridEmbedding(TableEmbedding):
 
     def __init__(self, settings: EmbeddingSettings, sizes: Sizes):
         super().__init__(settings, sizes)
-        self.masks, size = _masks(settings), settings.model.universal_dim
+        hybrid = settings.hybrid
+        assert hybrid, "the embedding is hybrid"
+        self.masks, size = int(bool(settings.masking)), settings.model.universal_dim  # 0 or 1 MASK
         table = torch.zeros(sizes.shared + self.masks, size)  # padding, the entries, MASK
         if self.masks:
             nn.init.uniform_(table[-1], -0.1, 0.1)
         self.entries = nn.Embedding.from_pretrained(table, freeze=False, padding_idx=0)
-        hybrid = _hybrid(settings)
         for language, words in sizes.words.items():
             own_words = min(hybrid.frequent_words, words - 1)
             self.add_module(language, HybridWords(words, own_words, hybrid.frequent_dim, size))
@@ -135,16 +135,6 @@ class HybridEmbedding(TableEmbedding):
 def _firsts(sizes: list[int]) -> Tensor:
     """Start (L, 1) of each of L consecutive blocks, from their sizes."""
     return (torch.tensor(sizes).cumsum(0) - torch.tensor(sizes))[:, None]
-
-
-def _hybrid(settings: EmbeddingSettings) -> Hybrid:
-    assert settings.hybrid, "the embedding is hybrid"
-    return settings.hybrid
-
-
-def _masks(settings: EmbeddingSettings) -> int:
-    """The number of MASKs, 0 or 1."""
-    return int(bool(settings.masking))
 
 
 def _own_vectors(vectors: Tensor, rows: WordRows, size: int) -> Tensor:
