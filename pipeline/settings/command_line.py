@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.yaml_files import yaml_mistakes
+from pipeline.common.yaml_files import read_yaml
 
 OWN_FILE = Path(__file__).parents[2] / "config" / "config.yaml"  # named in the Snakefile
 FILES, VALUES = ("--configfile", "--configfiles"), ("--config", "-C")  # options and their other names
@@ -26,7 +26,10 @@ def check(arguments: Sequence[str]) -> None:
 
 def _mistakes(arguments: Sequence[str]) -> Iterator[str]:
     for path in (OWN_FILE, *map(Path, _values_after(arguments, FILES))):
-        yield from yaml_mistakes(path)
+        try:
+            read_yaml(path)
+        except (InputError, OSError) as error:
+            yield str(error)
     for value in _values_after(arguments, VALUES):
         if not re.match(r"[a-zA-Z_]\w*=", value):
             yield f"--config: found {value!r}, expected KEY=VALUE, such as 'training={{epochs: 3}}'"
