@@ -12,8 +12,9 @@ import pandas as pd
 
 from pipeline.common.files import atomic_write
 from pipeline.datasets.languages import language
+from pipeline.datasets.published import text_lines
+from pipeline.datasets.sources.multi30k import FOLDER
 from pipeline.datasets.table import read_captions
-from pipeline.translation.parallel import NO_TRANSLATIONS, multi30k_translations, translations_in
 from pipeline.translation.settings import ProviderBlock
 from pipeline.translation.translate import Translator, translator_of
 
@@ -22,6 +23,8 @@ COLUMNS = [
     "without_translation", "BLEU", "chrF", "BLEU_signature", "chrF_signature", "note",
 ]  # fmt: skip
 
+_MULTI30K = ("de", "fr", "cs")  # task 1; test_2016_flickr
+_PARALLEL = ["sentence", "source", "target", "caption", "origin", "translation"]  # columns of references
 NO_REFERENCE = "no human translation of the same sentences"
 
 
@@ -57,7 +60,7 @@ def measure_translation_quality(
         cache: with marian and services: SQLite file of all translations, created if missing.
         requests_per_second: with services.
     """
-    parallel = NO_TRANSLATIONS
+    parallel = pd.DataFrame(columns=_PARALLEL, dtype="str")
     if multi30k is not None:
         parallel = multi30k_translations(multi30k)
     elif captions:
@@ -85,7 +88,7 @@ def quality_table(
     Human translations serve in both directions: translated back, they are measured against the captions.
 
     Args:
-        parallel: sentences and their translations (parallel.py).
+        parallel: sentences and their translations, as `translations_in` gives them.
         translator: None: only published translations. provider: its name in the table.
 
     Returns:
@@ -156,3 +159,50 @@ def pairs_between(parallel: pd.DataFrame, source: str, target: str) -> pd.DataFr
         (parallel["source"] == target) & (parallel["target"] == source) & (parallel["origin"] == "human")
     ]
     return back.rename(columns={"caption": "translation", "translation": "caption"})
+
+
+def multi30k_translations(folder: Path) -> pd.DataFrame:
+    """Multi30K's test set of 2016 (task 1): 1,000 English captions with human translations in De, Fr and Cs.
+
+    Its German captions are not in the caption table, whose German captions are independent (task 2).
+
+    Args:
+        folder: sources, laid out as HOST/PATH.
+    """
+    lines = {
+        code: text_lines(folder / f"{FOLDER}/task1/raw/test_2016_flickr.{code}.gz")
+        for code in ("en", *_MULTI30K)
+    }
+    rows = [
+        (str(number), "en", code, caption, "human", translation)
+        for code in _MULTI30K
+        for number, (caption, translation) in enumerate(zip(lines["en"], lines[code], strict=True))
+    ]
+    return pd.DataFrame(rows, columns=_PARALLEL)
+
+
+def translations_in(captions: pd.DataFrame) -> pd.DataFrame:
+    """The test captions of a caption table with their translations, human and other.
+
+    An image's translations of one origin follow the order of its captions: Flickr8K-CN gives all five
+    (zhm, zhg, zhb), the demo the first. Not for Multi30K, where French and Czech translate any of five.
+    """
+    test = captions[captions["split"] == "test"]
+    own = test[(test["source_language"] == "") & (test["origin"] == "human")]
+    translations = test[test["source_language"] != ""]
+    pairs = translations.merge(
+        own[["image", "language", "number", "caption"]],
+        left_on=["image", "source_language", "number"],
+        right_on=["image", "language", "number"],
+        suffixes=("_made", "_own"),
+    )
+    return pd.DataFrame(
+        {
+            "sentence": pairs["image"] + "#" + pairs["number"].astype(str),
+            "source": pairs["source_language"],
+            "target": pairs["language_made"],
+            "caption": pairs["caption_own"],
+            "origin": pairs["origin"],
+            "translation": pairs["caption_made"],
+        }
+    )

@@ -13,8 +13,7 @@ from pipeline.datasets.sources.flickr8kcn import flickr8kcn_captions
 from pipeline.datasets.sources.multi30k import FOLDER
 from pipeline.datasets.table import caption_table, write_captions
 from pipeline.stages import STAGES
-from pipeline.translation.parallel import multi30k_translations, translations_in
-from pipeline.translation.quality import quality_table, scores
+from pipeline.translation.quality import multi30k_translations, quality_table, scores, translations_in
 
 MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
 
