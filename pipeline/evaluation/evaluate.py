@@ -1,5 +1,6 @@
 """Evaluate a trained model on the test split: a JSON file per experiment, and the correct answers' ranks."""
 
+import gzip
 import json
 import logging
 from collections.abc import Mapping, Sequence
@@ -15,9 +16,14 @@ from pipeline.common.files import atomic_write, sha256
 from pipeline.common.rounding import tenths
 from pipeline.datasets.origins import Origins, count_by_pair
 from pipeline.datasets.table import read_sentences
-from pipeline.evaluation.checks import model_and_vocabularies
 from pipeline.evaluation.embed import embed_images
-from pipeline.evaluation.inputs import add_features, evaluation_corpus, in_translation, original_sentences
+from pipeline.evaluation.inputs import (
+    add_features,
+    evaluation_corpus,
+    in_translation,
+    model_and_vocabularies,
+    original_sentences,
+)
 from pipeline.evaluation.ranks import gallery, query_ranks
 from pipeline.evaluation.recall import chance_recalls, recalls
 from pipeline.evaluation.settings import EvaluateSettings
@@ -101,9 +107,10 @@ def write_evaluation(
 ) -> None:
     """Write the results of each language (`recalls_and_counts`) with the settings behind them."""
     tables = [table.assign(language=query) for query, (_, table) in results.items()]
-    with atomic_write(ranks) as temporary:  # without the time, so that equal ranks are equal bytes
-        compression = {"method": "gzip", "mtime": 0}
-        pd.concat(tables)[RANK_COLUMNS].to_csv(temporary, index=False, compression=compression)
+    with atomic_write(ranks) as temporary:
+        text = pd.concat(tables)[RANK_COLUMNS].to_csv(index=False)
+        # Without the name and time that `to_csv` compresses with, so that equal ranks are equal bytes.
+        temporary.write_bytes(gzip.compress(text.encode(), mtime=0))
     sizes = count_model(network, record.settings)
     result = {
         **record.settings.model_dump(include={"scale", "dataset", "experiment", "seed"}),

@@ -24,7 +24,6 @@ from small import record, saved_settings
 from torch import Tensor
 
 from pipeline.datasets.table import caption_table, write_sentences
-from pipeline.evaluation import checks
 from pipeline.evaluation import evaluate as evaluation
 from pipeline.evaluation.inputs import add_features
 from pipeline.evaluation.ranks import mean_recalls
@@ -137,7 +136,7 @@ class Project:
     ) -> tuple[dict[str, Any], pd.DataFrame, Lookup]:
         """The evaluation of a model of some languages, its ranks, and the model."""
         model, saved = Lookup(), saved_model(languages)
-        self.monkeypatch.setattr(checks, "load_model", lambda path: (model, saved))
+        self.monkeypatch.setattr("pipeline.evaluation.inputs.load_model", lambda path: (model, saved))
         output, ranks = self.folder / "test.json", self.folder / "ranks.csv.gz"
         read = [self.folder / f"{language}.csv" for language in asked or languages]
         words = [self.folder / f"{language}.h5" for language in languages]
@@ -201,6 +200,12 @@ def test_translated_queries_have_the_gallery_of_their_own_language(project: Proj
     assert german["chance"] == own["chance"]
 
 
+def test_equal_ranks_are_equal_bytes(project: Project) -> None:
+    """The evaluation has the digest of the ranks' file."""
+    first, again = (project.evaluate_models(["en", "de"])[0] for _ in range(2))
+    assert first == again and len(first["ranks_sha256"]) == 64
+
+
 def test_images_are_embedded_once_whatever_the_number_of_languages(project: Project) -> None:
     """f failed, v is for validation."""
     assert project.evaluate_models(["en", "de"])[2].embedded == 4
@@ -227,7 +232,9 @@ def test_a_figure_shows_the_nearest_of_the_languages_own_candidates(project: Pro
         "e1": "bac", "e2": "acb", "e3": "bac", "e4": "acb",
         "g1": "bd", "g2": "db", "g3": "bd",
     }  # fmt: skip
-    project.monkeypatch.setattr(checks, "load_model", lambda path: (Lookup(), saved_model(["en", "de"])))
+    project.monkeypatch.setattr(
+        "pipeline.evaluation.inputs.load_model", lambda path: (Lookup(), saved_model(["en", "de"]))
+    )
     shown_sentences, shown_queries = set(), {}
     for seed in range(8):
         output = project.folder / "figure.html"

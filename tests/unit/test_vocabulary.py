@@ -15,7 +15,6 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.stages import STAGES
-from pipeline.words.settings import WordSettings
 from pipeline.words.vocabulary import (
     Vocabulary,
     read_vocabulary,
@@ -76,29 +75,6 @@ def test_another_hdf5_file_is_an_error(tmp_path: Path) -> None:
         file.create_dataset("words", data=np.zeros(3))
     with pytest.raises(InputError, match=r"features.h5: not a vocabulary"):
         read_vocabulary(tmp_path / "features.h5")
-
-
-def test_settings() -> None:
-    assert WordSettings.parse("{}") == WordSettings(
-        vectors="train", dimension=300, casing="lowercase", tokens=8_000_000, seed=0, minimum_passes=20,
-        minimum_subword=3, maximum_subword=6, subword_buckets=200_000,
-    )  # fmt: skip
-    assert WordSettings.parse('{"tokens": 3, "vectors": "file"}') == WordSettings(tokens=3, vectors="file")
-    with pytest.raises(InputError) as caught:
-        WordSettings.parse(
-            '{"token": 3, "vectors": "web", "seed": -1, "dimension": true, "casing": ["last"]}'
-        )
-    for part in (
-        "unknown key 'token', did you mean 'tokens'?",
-        "vectors: found 'web', expected train, multi30k or file",
-        "seed: found -1",
-        "dimension: found True",
-        "casing: found ['last']",
-    ):
-        assert part in str(caught.value)
-    for text in ("{", "[]"):
-        with pytest.raises(InputError, match=r"not JSON|expected an object"):
-            WordSettings.parse(text)
 
 
 @pytest.fixture
