@@ -35,8 +35,8 @@ demo: $(READY)
 	@echo "  . .venv/bin/activate && snakemake -n results/report.html   what the other tables need"
 
 search: $(READY)
-	$(RUN) snakemake $(SEARCHED)/index --cores all
-	$(RUN) python -m search serve $(SEARCHED)/index
+	$(RUN) snakemake $(SEARCHED)/index.h5 --cores all
+	$(RUN) python -m pipeline serve $(SEARCHED)/index.h5
 
 test: $(READY)
 	@echo "Unit and integration tests, except those marked extended (pyproject.toml says which)."

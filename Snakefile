@@ -34,16 +34,13 @@ rule all:
 
 # A rule that runs a stage has its summary as the line in `snakemake --list-rules`, the environment of jobs with --sdm
 # conda, and the digest of its code, so that an edit reruns its jobs. What was downloaded or unpacked stays.
-ALL_STAGES = STAGES | SEARCH_STAGES
 WITHOUT_CODE = ("download", "unpack", "prefetch_models", "publish", "publish_file")
 for each in workflow.rules:
-    if started := re.search(
-        r"python -m (?:pipeline|search) (\S+)", each.shellcmd or ""
-    ):
+    if started := re.search(r"python -m pipeline (\S+)", each.shellcmd or ""):
         each.conda_env = str(Path(workflow.basedir, "envs", "pipeline.yaml"))
-        each.docstring = each.docstring or ALL_STAGES[started[1]].summary
+        each.docstring = each.docstring or STAGES[started[1]].summary
         if each.name not in WITHOUT_CODE and "code" not in each.params.keys():
-            each.set_params(code=code_of_jobs(ALL_STAGES[started[1]]))
+            each.set_params(code=code_of_jobs(STAGES[started[1]]))
 
 
 onstart:

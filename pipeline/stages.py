@@ -42,6 +42,7 @@ _TRAINING = "training"
 _EVALUATION = "evaluation"
 _TABLES = "tables and claims"
 _REPORT = "figures and report"
+_SEARCH = "search"
 _NODES = "nodes without a network"
 
 _TABLE = (
@@ -221,6 +222,18 @@ _TABLE = (
     Stage(
         "write-report", "pipeline.report.report:write_report",
         "write all results to one self-contained page", _REPORT,
+    ),
+    Stage(
+        "build-index", "search.build_index:build_index",
+        "embed photographs and captions for searching", _SEARCH, idle_threads_sleep=True,
+    ),
+    Stage(
+        "search", "search.query:search",
+        "search an index with sentences or photographs", _SEARCH, idle_threads_sleep=True,
+    ),
+    Stage(
+        "serve", "search.serve:serve",
+        "serve a page for searching an index, on this machine", _SEARCH, idle_threads_sleep=True,
     ),
     Stage(
         "prefetch-models", "pipeline.prefetch:prefetch_models",

@@ -1,171 +1,133 @@
-"""An index: the embeddings of photographs, and of sentences if wanted, in one folder, by one model.
+"""An index: embeddings of photographs, and of their captions if there are any, in one HDF5 file.
 
-| file                | what                                                                              |
-|---------------------|-----------------------------------------------------------------------------------|
-| `index.json`        | names the files of the index by their digests; written last, so an index is whole |
-| `images-*.csv`      | id of each image, and its file in the folder of photographs                       |
-| `images-*.npy`      | (n, e) float16, unit vectors                                                      |
-| `sentences-*.csv`   | image, language and text of each sentence                                         |
-| `sentences-*.npy`   | (B, e) float16, unit vectors                                                      |
-| `nearest-*.faiss`   | approximate index, if there are more than a million images                        |
-| `features.h5`       | features of the photographs, so that a later indexing extracts only new ones      |
+| dataset           | what                                                               |
+|-------------------|--------------------------------------------------------------------|
+| `images`          | (n,) id of each photograph                                         |
+| `files`           | (n,) its path in the folder of photographs; empty if it has none   |
+| `versions`        | (n, 2) size and time of its file when it was embedded, or zeros    |
+| `image_vectors`   | (n, e) float16, unit vectors                                       |
+| `captions`        | (m,) texts                                                         |
+| `languages`       | (m,) their languages                                               |
+| `caption_images`  | (m,) row of each caption's photograph                              |
+| `caption_vectors` | (m, e) float16, unit vectors                                       |
+
+The attributes `model` and `photographs` are paths from the folder of the index, `model_digest` is the SHA-256
+of the model's file.
 """
 
-import csv
 import functools
-import json
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from pipeline.common.errors import InputError
-from pipeline.common.files import require_file, sha256
-from pipeline.common.photographs import is_photograph
-from search.contents import Sentence
-from search.nearest import open_approximate
+from pipeline.common.files import reading, require_file
+from pipeline.common.hdf5 import create_hdf5
 
-FORMAT = 1
-INDEX = "index.json"
-FILE_NAME = re.compile(r"(images|sentences|nearest)-(?P<digest>[0-9a-f]{16})[.](csv|npy|faiss)")
-HINT = "Index again with `python -m search build-index`."
+TEXTS = ("images", "files", "captions", "languages")
+ARRAYS = ("versions", "image_vectors", "caption_images", "caption_vectors")
+HINT = "Make it with `python -m pipeline build-index`."
+BLOCK = 1024  # vectors compared at a time: 2 MB of float32 at 512 numbers
+
+Compare = Callable[[Tensor, Tensor], Tensor]  # queries (Q, e) and vectors (b, e) to similarities (Q, b)
 
 
 @dataclass(frozen=True)
 class Index:
-    """An open index, whose vectors are memory-mapped.
+    """An index in memory; its fields are the datasets and attributes of the file."""
 
-    Attributes:
-        images: ids. files: file of each image, relative to `photographs`; "" if it has none.
-        image_vectors: (n, e) float16. sentences: image, language, text. sentence_vectors: (B, e) float16.
-        approximate: approximate index of the images, if there are too many for exact search.
-        bundle: the folder of the model that made it.
-    """
-
-    folder: Path
     images: list[str]
     files: list[str]
+    versions: NDArray[np.int64]
     image_vectors: NDArray[np.float16]
-    sentences: list[Sentence]
-    sentence_vectors: NDArray[np.float16]
-    approximate: Any
+    model: Path
+    model_digest: str
     photographs: Path | None
-    bundle: Path
-    bundle_digest: str
+    captions: list[str] = field(default_factory=list)
+    languages: list[str] = field(default_factory=list)
+    caption_images: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    caption_vectors: NDArray[np.float16] = field(default_factory=lambda: np.zeros((0, 0), np.float16))
 
     @functools.cached_property
     def rows(self) -> dict[str, int]:
         """Row of each image id."""
         return {image: row for row, image in enumerate(self.images)}
 
-    @functools.cached_property
-    def sentences_of(self) -> dict[str, list[int]]:
-        """Rows of the sentences that an image has."""
-        return self._rows_by(0)
+    def captions_of(self, row: int) -> list[int]:
+        """Rows of the captions of the image in a row."""
+        return [int(caption) for caption in np.flatnonzero(self.caption_images == row)]
 
-    @functools.cached_property
-    def rows_with_file(self) -> list[int]:
-        """Rows of the images that had a file when they were indexed."""
-        return [row for row, file in enumerate(self.files) if file]
-
-    @functools.cached_property
-    def sentences_in(self) -> dict[str, list[int]]:
-        """Rows of the sentences in each language."""
-        return self._rows_by(1)
-
-    def _rows_by(self, column: int) -> dict[str, list[int]]:
-        rows: dict[str, list[int]] = {}
-        for row, sentence in enumerate(self.sentences):
-            rows.setdefault(sentence[column], []).append(row)
-        return rows
-
-    def file_of(self, image: str) -> Path | None:
-        """The file of an indexed image; None if it has none, or one that has since left the folder.
-
-        Links are followed first, so a link to a file outside the folder gives None.
-        """
-        row = self.rows.get(image)
-        if row is None or not self.files[row] or self.photographs is None:
-            return None
-        path = (self.photographs / self.files[row]).resolve()
-        in_folder = path.is_relative_to(self.photographs.resolve())
-        return path if in_folder and is_photograph(path.name) and path.is_file() else None
+    def file(self, image: str) -> Path | None:
+        """The file of an image; None if there is no such image, or no file."""
+        name = self.files[self.rows[image]] if image in self.rows else ""
+        path = self.photographs / name if self.photographs and name else None
+        return path if path and path.is_file() else None
 
 
-def open_index(folder: Path, photographs: Path | None = None) -> Index:
-    """Open an index.
+def write_index(path: Path, index: Index) -> None:
+    """Write an index, whole or not at all."""
+    here, values = path.parent.resolve(), vars(index)
+    with create_hdf5(path, index.image_vectors.nbytes + index.caption_vectors.nbytes) as file:
+        for name in TEXTS:
+            file.create_dataset(name, data=np.array(values[name], object), dtype=h5py.string_dtype())
+        for name in ARRAYS:
+            file[name] = values[name]
+        file.attrs["model"] = os.path.relpath(index.model.resolve(), here)
+        file.attrs["model_digest"] = index.model_digest
+        if index.photographs:
+            file.attrs["photographs"] = os.path.relpath(index.photographs.resolve(), here)
+
+
+def open_index(path: str | Path, photographs: Path | None = None) -> Index:
+    """Read an index.
 
     Args:
         photographs: their folder, if it is no longer where it was.
 
     Raises:
-        InputError: the index is not whole, or a file has changed since it was written.
+        InputError: the file is missing, damaged or no index.
     """
-    path = require_file(
-        folder / INDEX,
-        "the index",
-        f"Make it with `snakemake {folder}`, or give another folder that `build-index` wrote.",
-    )
-    try:
-        values = json.loads(path.read_bytes())
-        if values["format"] != FORMAT:
-            raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {HINT}")
-        paths: dict[str, Path] = {
-            key: _verified_file(folder, key, name) for key, name in values["files"].items()
-        }
-        counts = values["images"], values["sentences"]
-        folder_of_photographs = photographs or (values["photographs"] and folder / values["photographs"])
-        images, sentences = _read_csv(paths["images.csv"], 2), _read_csv(paths["sentences.csv"], 3)
-        vectors = [np.load(paths[f"{key}.npy"], mmap_mode="c") for key in ("images", "sentences")]
-        _check_vectors(vectors)
-    except FileNotFoundError as error:
-        raise InputError(f"{error.filename}: is not there. {HINT}") from None
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: not an index of this project ({error!r}). {HINT}") from None
-    if counts != (len(images), len(sentences)) or counts != tuple(map(len, vectors)):
-        raise InputError(
-            f"{path}: the numbers of images or sentences in its files differ from its own. {HINT}"
-        )
-    return Index(
-        folder=folder,
-        images=[image for image, _ in images],
-        files=[file for _, file in images],
-        image_vectors=vectors[0],
-        sentences=[(image, language, text) for image, language, text in sentences],
-        sentence_vectors=vectors[1],
-        approximate=open_approximate(paths["nearest.faiss"]) if "nearest.faiss" in paths else None,
-        photographs=Path(folder_of_photographs) if folder_of_photographs else None,
-        bundle=(folder / values["bundle"]).resolve(),
-        bundle_digest=values["bundle_digest"],
-    )
+    path = require_file(Path(path), "the index", HINT)
+    with reading(path, "an index of photographs", HINT), h5py.File(path) as file:
+        values: dict[str, Any] = {name: list(file[name].asstr()[:]) for name in TEXTS}
+        values |= {name: file[name][:] for name in ARRAYS}
+        model, digest = path.parent / file.attrs["model"], file.attrs["model_digest"]
+        if photographs is None and "photographs" in file.attrs:
+            photographs = path.parent / file.attrs["photographs"]
+        return Index(**values, model=model, model_digest=digest, photographs=photographs)
 
 
-def _check_vectors(vectors: Sequence[NDArray[np.float16]]) -> None:
-    """Raise `ValueError` for vectors that no index has: not finite, all 0, or of another shape or type."""
-    for rows in vectors:
-        if rows.ndim != 2 or rows.dtype.kind != "f" or rows.shape[1:] != vectors[0].shape[1:]:
-            raise ValueError(f"vectors of shape {rows.shape} and type {rows.dtype}")
-        if not np.isfinite(rows).all() or not rows.any(axis=1).all():
-            raise ValueError("vectors that are not finite, or all 0")
+@dataclass(frozen=True)
+class Neighbours:
+    """The nearest neighbours of each query, nearest first.
+
+    rows: (Q, k) int64 rows of the index. scores: (Q, k) float32 similarities.
+    """
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float32]
 
 
-def _verified_file(folder: Path, key: str, name: str) -> Path:
-    """A file of an index, which is in its folder and has the digest that its name says."""
-    if not (match := FILE_NAME.fullmatch(name)):
-        raise ValueError(f"{key}: found the name {name!r}")
-    path = folder / name
-    if not sha256(path).startswith(match["digest"]):
-        raise InputError(f"{path}: changed since it was written, by its disk or a copy. {HINT}")
-    return path
-
-
-def _read_csv(path: Path, columns: int) -> list[list[str]]:
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file))
-    if any(len(row) != columns for row in rows):
-        raise InputError(f"{path}: damaged, expected {columns} columns. {HINT}")
-    return rows
+@torch.inference_mode()
+def nearest(
+    queries: NDArray[np.float32], vectors: NDArray[np.float16], top_k: int, compare: Compare
+) -> Neighbours:
+    """The nearest neighbours of queries (Q, e) among vectors (n, e); in a tie, the earlier row is nearer."""
+    query, stored = torch.from_numpy(queries), torch.from_numpy(vectors)
+    scores, rows = torch.empty(len(query), 0), torch.empty(len(query), 0, dtype=torch.int64)
+    block = torch.empty(BLOCK, stored.shape[1])  # used again: new memory takes longer than the products
+    for start in range(0, len(stored), BLOCK):
+        part = stored[start : start + BLOCK]
+        similarities = compare(query, block[: len(part)].copy_(part))  # (Q, b)
+        numbers = torch.arange(start, start + similarities.shape[1]).expand_as(similarities)
+        scores, rows = torch.cat([scores, similarities], 1), torch.cat([rows, numbers], 1)
+        order = scores.argsort(dim=1, descending=True, stable=True)[:, :top_k]
+        scores, rows = scores.gather(1, order), rows.gather(1, order)
+    return Neighbours(rows.numpy(), scores.numpy())

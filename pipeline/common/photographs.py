@@ -16,7 +16,6 @@ ENDINGS_OF = {
 FORMATS = tuple(ENDINGS_OF)
 ENDINGS = tuple(ending for endings in ENDINGS_OF.values() for ending in endings)
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
-_NOT_SHOWN = (*ENDINGS_OF["PPM"], *ENDINGS_OF["TIFF"])
 
 
 def is_archive(name: str) -> bool:
@@ -32,17 +31,6 @@ def without_ending(name: str) -> str:
 def is_photograph(name: str) -> bool:
     """Whether a file is a photograph by the ending of its name."""
     return _ending(name) in ENDINGS
-
-
-def is_shown_by_browsers(name: str) -> bool:
-    """Whether browsers show a photograph as it is."""
-    return _ending(name) not in _NOT_SHOWN
-
-
-def media_type(name: str) -> str:
-    """The media type of a photograph; Python does not know the media types of all endings."""
-    kind = next(kind for kind, endings in ENDINGS_OF.items() if _ending(name) in endings)
-    return f"image/{kind.lower()}"
 
 
 def _ending(name: str) -> str:

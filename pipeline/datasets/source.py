@@ -41,13 +41,6 @@ class DataOnRequest(NamedTuple):
     languages: tuple[str, ...]
 
 
-class Terms(NamedTuple):
-    """What a data set is, and its licence, for the model card."""
-
-    what: str
-    licence: str
-
-
 class NoKeys(Block):
     """Settings of a stage that reads nothing but the source's files."""
 
@@ -105,7 +98,6 @@ class Source(Generic[S, C, P]):
     human_translations: bool = False
     on_request: DataOnRequest | None = None
     flickr_names: bool = False
-    terms: Terms | None = None
     read_split: Callable[[S, Inputs], Split] | None = None
     read_captions: Callable[[C, Inputs, str, Split], Sequence[Caption]] | None = None
     read_part: Callable[[P, Inputs, str, str, Split], Sequence[Caption]] | None = None
@@ -119,11 +111,6 @@ class Source(Generic[S, C, P]):
     def downloads_for(self, data: Block) -> tuple[str, ...]:
         """Published data sets that the split and the captions of a data set are read from."""
         return (*self.downloads, *self.splits.get(getattr(data, "split", None) or "", ()))
-
-    @property
-    def licence_names(self) -> tuple[str, ...]:
-        """Data sets of workflow/sources.csv whose licences the model card lists."""
-        return (*self.downloads, *([self.on_request.name.rpartition("/")[2]] if self.on_request else []))
 
 
 def fitting(classes: Sequence[type[S]], values: Mapping[str, object]) -> type[S]:

@@ -3,7 +3,7 @@
 from pipeline.common.block import Block, Count, Seed, Text
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.published import TRANSLATION
-from pipeline.datasets.source import Inputs, NoKeys, Source, Terms
+from pipeline.datasets.source import Inputs, NoKeys, Source
 from pipeline.datasets.split import Split
 from pipeline.demo.sentences import translated_captions
 
@@ -31,6 +31,5 @@ SOURCE = Source(
         "pipeline/demo/data/languages/{language}.yaml",
     ),
     human_translations=True,
-    terms=Terms("scenes and captions made by this project of OpenMoji's drawings", "CC BY-SA 4.0"),
     read_part=_read_part,
 )

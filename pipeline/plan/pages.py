@@ -11,7 +11,6 @@ from pipeline.plan.paths import ModelFiles
 from pipeline.plan.plan import Plan, arguments
 from pipeline.plan.requests import require_providers
 from pipeline.plan.run_times import job_names
-from pipeline.plan.search import searchable_models
 from pipeline.plan.sources import public_files
 from pipeline.plan.tables import evaluation_files
 from pipeline.plan.training import features, sentences
@@ -163,8 +162,7 @@ def report_settings(plan: Plan) -> ReportSettings:
     """What the report shows of the configuration, the published files and its jobs."""
     files = [path.removeprefix(f"{paths.SOURCES}/") for path in public_files(plan)]
     settings = configuration.report_settings(plan.settings, plan.folder)
-    jobs = {"jobs": job_names(plan), "searchable": searchable_models(plan)}
-    return settings.model_copy(update={"files": files, **jobs})
+    return settings.model_copy(update={"files": files, "jobs": job_names(plan)})
 
 
 # What is published together.

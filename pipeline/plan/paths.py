@@ -227,12 +227,9 @@ class ModelFiles:
         return f"work/{self.scale}/tensorboard/{self.dataset}/{self.experiment}/seed{self.seed}"
 
     @property
-    def bundle(self) -> str:
-        return f"{self.folder}/bundle"
-
-    @property
     def index(self) -> str:
-        return f"{self.folder}/index"
+        """Its test images and captions, to search."""
+        return f"{self.folder}/index.h5"
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def write_report(
         settings: JSON: `scale`, `seeds`, `datasets`, `caption_origins`; `tables`, as in config/tables;
             `left_out`, by table the rows that are not made, and why; `missing`, names of tables not in the
             report; `scales`, what each scale is; `files`, the published files of this one; `images`, `model`
-            and `training`; `searchable`, folders of models that can be bundled, by data set.
+            and `training`.
         comparisons: outputs of `tabulate`, by table.
         benchmarks: folder of Snakemake's benchmark files, whose run times are shown.
         sources: CSV of published files.

@@ -24,9 +24,6 @@ class ReportSettings(Block):
     scales: dict[str, dict[str, Dataset]]
     files: list[str] = Field(default=[], description="published files behind the report")
     jobs: list[str] = Field(default=[], description="benchmark files of the jobs behind the report")
-    searchable: dict[str, list[str]] = Field(
-        default={}, description="folders of models that can be bundled, by data set"
-    )
 
 
 class RetrievedSettings(Block):

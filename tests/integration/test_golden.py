@@ -17,20 +17,18 @@ from project import Project, copy_of_project
 
 from pipeline import registry
 from pipeline.stages import STAGES
-from search.stages import STAGES as SEARCH_STAGES
 
 pytestmark = pytest.mark.integration
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-ALL_STAGES = STAGES | SEARCH_STAGES
 # Commands that people run by hand.
 WITHOUT_RULE = {
-    *("show-table", "serve", "search", "embed"),
+    *("show-table", "serve", "search"),
 }
 LONGEST = 300  # characters of a setting that a listing shows
 # Options that only people give.
 BY_HAND = {
-    *(("build-index", option) for option in ("device", "photographs", "weights", "workers")),
+    *(("build-index", option) for option in ("device", "photographs", "workers")),
     ("compare", "metric"),
     *((stage, "sources") for stage in ("split", "read-captions", "read-caption-part")),
 }
@@ -96,7 +94,7 @@ DRY_RUNS: dict[str, tuple[dict[str, Any], list[str]]] = {
                 "results/translation-quality.csv",
             ),
             "results/compare/multi30k/embn-vs-mule-full.csv",
-            "work/demo/multi30k/experiments/mule-full/seed3/index",
+            "work/demo/multi30k/experiments/mule-full/seed3/index.h5",
         ],
     ),
     "paper": (
@@ -110,7 +108,7 @@ DRY_RUNS: dict[str, tuple[dict[str, Any], list[str]]] = {
                     *("smalr/seed4/test-average.json", "vse-en/seed3/test-original.json"),
                     *("muse-full/seed4/model.pt", "embn-equal-steps-fr/seed4/model.pt"),
                     *("bert-parallel-embn/seed4/model.pt", "bi-comparable-c2c-as-code/seed4/model.pt"),
-                    *("bi-overlap-c2c-as-code/seed4/test-original.json", "mule-full/seed4/index"),
+                    *("bi-overlap-c2c-as-code/seed4/test-original.json", "mule-full/seed4/index.h5"),
                 )
             ),
         ],
@@ -134,7 +132,7 @@ DRY_RUNS: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 class Command(NamedTuple):
-    """A job of a dry run: its program (pipeline, search), its stage, and the values of each option."""
+    """A job of a dry run: its program, its stage, and the values of each option."""
 
     program: str
     stage: str
@@ -175,7 +173,7 @@ def announced_commands(project: Project, targets: list[str]) -> list[Command]:
     assert done.returncode == 0, done.stdout[-3000:]
     # Digests of code, and of the settings of an assignment, by which its folder is named.
     output = re.sub(r"(--code |assignments?[/-])[0-9a-f]{10,16}", r"\1DIGEST", done.stdout)
-    jobs = r"^Shell command: (?:exec )?python -m (pipeline|search) (\S+) (.*?) > \S+ 2>&1"
+    jobs = r"^Shell command: (?:exec )?python -m (pipeline) (\S+) (.*?) > \S+ 2>&1"
     return [
         Command(program, stage, option_values(shlex.split(options)))
         for program, stage, options in sorted(re.findall(jobs, output, re.M))
@@ -226,7 +224,7 @@ def test_the_commands_of_all_jobs_are_those_of_the_listing(
 
 def test_every_stage_has_a_rule(commands: dict[str, list[Command]]) -> None:
     run = {command.stage for of_scale in commands.values() for command in of_scale}
-    assert run == ALL_STAGES.keys() - WITHOUT_RULE
+    assert run == STAGES.keys() - WITHOUT_RULE
 
 
 def test_every_option_of_a_stage_is_given_by_some_rule(commands: dict[str, list[Command]]) -> None:
@@ -239,7 +237,7 @@ def test_every_option_of_a_stage_is_given_by_some_rule(commands: dict[str, list[
     taken = {
         (stage, name.replace("_", "-"))
         for stage in {stage for stage, _ in given}
-        for name in inspect.signature(registry.load(ALL_STAGES[stage].function)).parameters
+        for name in inspect.signature(registry.load(STAGES[stage].function)).parameters
     }
     assert taken - given == BY_HAND
 

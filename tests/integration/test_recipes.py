@@ -169,7 +169,7 @@ def test_a_trained_model_retrieves_images(finished_project: Project) -> None:
 
 def test_the_example_of_the_readme_retrieves_images(finished_project: Project) -> None:
     """With the index that `make search` makes."""
-    run(finished_project, ["snakemake", f"{searched_by_make()}/index"])
+    run(finished_project, ["snakemake", f"{searched_by_make()}/index.h5"])
     (example,) = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
     assert len(found_images(finished_project, run(finished_project, ["python", "-c", example]))) == 5
 

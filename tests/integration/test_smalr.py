@@ -23,7 +23,6 @@ from pipeline.training.data import Inputs
 from pipeline.words.corpus import Sentences
 from pipeline.words.vocabulary import read_vocabulary
 from search import load
-from search.write_bundle import write_bundle
 
 pytestmark = pytest.mark.integration
 
@@ -159,16 +158,11 @@ def test_smalr_learns_from_the_captions(
             evaluate_consistency(*given, asked, output, ranks, queries)  # type: ignore[arg-type]
         found[kind] = json.loads(output.read_text())
     assert inputs.features
-    bundle = tmp_path / "bundle"  # refuses other recalls than the evaluation's
-    write_bundle(
-        model, inputs.features, inputs.words, inputs.sentences, tmp_path / "test-original.json", bundle
-    )
-    read, _ = load_model(model)
-    words = Sentences(torch.tensor([[1, 8, 5]]), torch.tensor([3]))  # of line 1, 8 and 5 of words/de.txt
+    read, record = load_model(model)
+    words = Sentences(torch.tensor([[1, 8, 5]]), torch.tensor([3]))
     expected = read.eval().embed_sentences({"de": words}).multimodal.detach().numpy()
-    lines = (bundle / "words" / "de.txt").read_text().splitlines()
-    words_read = " ".join(lines[row - 1] for row in (1, 8, 5))
-    np.testing.assert_array_equal(load(bundle).embed_sentences([words_read], "de"), expected)
+    words_read = " ".join(record.words["de"][row] for row in (1, 8, 5))
+    np.testing.assert_array_equal(load(model).embed_sentences([words_read], "de"), expected)
     # By chance 41 and 44 among 12 images; a model that learned nothing stays there.
     for kind, result in found.items():
         assert result["queries"] == kind

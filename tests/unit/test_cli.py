@@ -10,9 +10,7 @@ import pytest
 from pipeline import cli, registry
 from pipeline.images.settings import FeatureSettings
 from pipeline.stages import STAGES, Stage
-from search.stages import STAGES as SEARCH_STAGES
 
-ALL = STAGES | SEARCH_STAGES
 STAGE = Stage("act", f"{__name__}:act", "act on files", "tests")
 
 calls: list[dict[str, Any]] = []
@@ -94,7 +92,7 @@ def test_help_is_the_docstring(capsys: pytest.CaptureFixture[str]) -> None:
     assert "files: 100% of them, ..." in shown
 
 
-@pytest.mark.parametrize("stage", ALL.values(), ids=list(ALL))
+@pytest.mark.parametrize("stage", STAGES.values(), ids=list(STAGES))
 def test_every_option_of_a_stage_is_explained(stage: Stage) -> None:
     function = registry.load(stage.function)
     texts = cli.explanations(inspect.getdoc(function) or "")

@@ -10,7 +10,6 @@ from plans import plan_of
 from pipeline import digest as code
 from pipeline.plan.code import code_of
 from pipeline.stages import STAGES
-from search.stages import STAGES as SEARCH_STAGES
 
 Edit = Callable[[str, str, str], None]
 
@@ -28,12 +27,14 @@ ALL_TRAINED = {"train-lessons", *(f"train {name}" for name in TRAINED)}
 ALL_EVALUATED = {*(f"evaluate {name}" for name in TRAINED), "evaluate-consistency"}
 # Stages that count the parameters of all models and losses, and stages that read any model.
 COUNTING = {"count-parameters", "count-smalr-parameters"}
-READING = {"build-index", "draw-retrieved", "write-bundle"}
+READING = {"build-index", "draw-retrieved"}
 # The stages of an experiment, and those whose jobs are not planned with a digest.
 OF_EXPERIMENT = {"train", "evaluate"}
 UNPLANNED = {
     "prefetch-models",
     "show-table",
+    "search",
+    "serve",
 }
 
 
@@ -59,7 +60,6 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
 def digests() -> dict[str, str]:
     """By stage, for the experiment mule-full; training and evaluation by experiment."""
     planned = [stage for name, stage in STAGES.items() if name not in UNPLANNED | OF_EXPERIMENT]
-    planned += [SEARCH_STAGES[name] for name in ("write-bundle", "build-index")]
     return {stage.name: code_of(PLAN, stage, "multi30k", "mule-full") for stage in planned} | {
         f"{stage} {name}": code_of(PLAN, STAGES[stage], "multi30k", experiment)
         for name, experiment in TRAINED.items()
@@ -80,9 +80,9 @@ LOSSES, MODELS, EVALUATION = "pipeline/models/losses", "pipeline/models", "pipel
         (f"{LOSSES}/triplets.py", ".relu().sum(1)", ".sum(1)",
          {"pretrain", "assign", *ALL_TRAINED, *ALL_EVALUATED, *COUNTING}),
         (f"{EVALUATION}/ranks.py", "scores > best", "scores >= best",
-         {*ALL_TRAINED, *ALL_EVALUATED, "draw-retrieved", "write-bundle"}),
+         {*ALL_TRAINED, *ALL_EVALUATED, "draw-retrieved"}),
         (f"{EVALUATION}/recall.py", "ranks <= k", "ranks < k",
-         {*ALL_TRAINED, *ALL_EVALUATED, "draw-retrieved", "write-bundle"}),
+         {*ALL_TRAINED, *ALL_EVALUATED, "draw-retrieved"}),
         (f"{MODELS}/branches.py", "nn.ReLU()", "nn.GELU()",
          {*ALL_TRAINED, *ALL_EVALUATED, *COUNTING, *READING}),
         (f"{LOSSES}/ranking.py", ".relu()", ".square()",
@@ -143,5 +143,5 @@ def test_a_file_that_moves_concerns_nothing(edit: Edit) -> None:
 
 
 def test_the_module_of_every_stage_exists() -> None:
-    for stage in (STAGES | SEARCH_STAGES).values():
+    for stage in STAGES.values():
         assert code.path_of(stage.module), stage.name

@@ -7,7 +7,6 @@ import pytest
 
 from pipeline import cli
 from pipeline.stages import STAGES
-from search.stages import STAGES as SEARCH_STAGES
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("[!.]*/*.md")])
@@ -30,11 +29,10 @@ def options(arguments: str) -> set[str]:
 @each_page
 def test_stages_and_their_options_exist(page: Path) -> None:
     text = prose_and_commands(page)
-    for program, name, arguments in re.findall(r"python -m (pipeline|search) ([a-z][a-z-]*)([^`\n]*)", text):
-        stages = STAGES if program == "pipeline" else SEARCH_STAGES
+    for name, arguments in re.findall(r"python -m pipeline ([a-z][a-z-]*)([^`\n]*)", text):
         if f'+        "{name}",' in text:  # the page adds it to the table of stages
             continue
-        known = set(re.findall(r"--[a-z-]+", cli.parser_of(stages[name], program).format_usage()))
+        known = set(re.findall(r"--[a-z-]+", cli.parser_of(STAGES[name], "pipeline").format_usage()))
         assert options(arguments) <= known | {"--help"}, (name, arguments)
 
 

@@ -235,11 +235,10 @@ def test_parameters_are_counted_with_the_augmented_vocabularies_of_ten_languages
     assert tables.counted_characters(flickr8k) == each(f"{folder}/spelled/augmented/*.h5", TEN)
 
 
-def test_a_bundle_holds_models_that_read_whole_vocabularies(demo: Plan) -> None:
-    assert search.bundled_model(demo, "multi30k", "mule-full", 4) == (
+def test_models_that_read_whole_vocabularies_can_be_searched_with(demo: Plan) -> None:
+    assert search.searchable_model(demo, "multi30k", "mule-full", 4) == (
         "work/demo/multi30k/experiments/mule-full/seed4/model.pt"
     )
     for experiment in ("bert-parallel-embn", "mule-ten-pca-50", "multi-comparable"):
-        assert not search.can_be_bundled(demo, "multi30k", experiment)
-        with pytest.raises(InputError, match=f"{experiment} cannot be bundled: only models that read word"):
-            search.bundled_model(demo, "multi30k", experiment, 0)
+        with pytest.raises(InputError, match=f"{experiment} cannot be searched with"):
+            search.searchable_model(demo, "multi30k", experiment, 0)

@@ -46,7 +46,6 @@ def report(
     test: dict[Key, dict[str, float]] = TEST,
     trained_on: Mapping[Key, Translations] | None = None,
     with_claims: bool = True,
-    searchable: Mapping[str, list[str]] | None = None,
     claims_of: Sequence[str] = ("mule",),
     figures: Sequence[Path] = (),
     **user: Any,
@@ -96,7 +95,7 @@ def report(
     sources.to_csv(folder / "sources.csv", index=False)
     told = configuration.report_settings(loaded, ROOT / "config")
     jobs = ["multi30k/mule-full-0-train", "multi30k/extract-features-vgg"]
-    more = {"files": ["a.txt", "b.txt"], "jobs": jobs, "searchable": searchable or {}}
+    more = {"files": ["a.txt", "b.txt"], "jobs": jobs}
     write_report(
         told.model_copy(update=more),
         {"mine": folder / "c.csv", "table1": folder / "table1.csv"},
@@ -487,13 +486,3 @@ def test_a_page_of_another_kind_is_refused(tmp_path: Path) -> None:
     demo = configuration.load({"scale": "demo"}, ROOT / "config")
     with pytest.raises(InputError, match=r"results/mine\.csv"):
         of_comparison("mine", tmp_path / "none.csv", configuration.report_settings(demo, ROOT / "config"))
-
-
-def test_the_report_says_how_to_search_with_its_models(tmp_path: Path) -> None:
-    folders = [f"work/demo/multi30k/experiments/{name}/seed0" for name in ("mule-full", "parallel-embn")]
-    html = report(tmp_path, searchable={"multi30k": folders})
-    section = of_table(html, "search")
-    assert f"snakemake {folders[0]}/index --cores all\npython -m search serve {folders[0]}/index" in section
-    assert f"<code>{folders[1]}/index</code>" in section
-    assert "1 more model on Multi30K (demo)" in section
-    assert 'href="#search"' in html

@@ -65,8 +65,8 @@ def test_the_code_of_a_job_is_of_the_stage_that_its_command_names() -> None:
     named = {
         name: (code[1], command[1])
         for name, text in rules().items()
-        if (code := re.search(r'code=.*?(?:digest\((?:SEARCH_STAGES\[)?|stage=)"([^"]+)"', text))
-        and (command := re.search(r"python -m (?:pipeline|search) (\S+)", text))
+        if (code := re.search(r'code=.*?(?:digest\(|stage=)"([^"]+)"', text))
+        and (command := re.search(r"python -m pipeline (\S+)", text))
     }
     assert len(named) > 40
     assert not {name: both for name, both in named.items() if both[0] != both[1]}

@@ -37,7 +37,6 @@ from pipeline.plan import (
 from pipeline.plan.cells import table_names
 from pipeline.plan.plan import Plan, arguments, either, published_sources
 from pipeline.stages import STAGES
-from search.stages import STAGES as SEARCH_STAGES
 
 CONFIG = Path(workflow.basedir, "config")
 

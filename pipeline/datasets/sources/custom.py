@@ -11,7 +11,7 @@ from pipeline.datasets.captions import COLUMNS, SPLITS, Caption
 from pipeline.datasets.csv_text import csv_rows
 from pipeline.datasets.published import require_language
 from pipeline.datasets.sample_split import sampled_split
-from pipeline.datasets.source import Inputs, NoKeys, Source, Terms
+from pipeline.datasets.source import Inputs, NoKeys, Source
 from pipeline.datasets.split import Split, image_name, limit_to_list, read_split, whole_split
 
 log = logging.getLogger("pipeline")
@@ -155,7 +155,6 @@ SOURCE: Source[PredefinedSplit | TableSplit, CaptionKeys, NoKeys] = Source(
     caption_settings=CaptionKeys,
     part_settings=NoKeys,
     needs=("captions", "images"),
-    terms=Terms("photographs and captions of one's own", "not stated here; ask who trained it"),
     read_split=_read_split,
     read_captions=_read_captions,
 )
