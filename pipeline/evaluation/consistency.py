@@ -79,7 +79,7 @@ def evaluate_consistency(
     weights = None
     if settings.network:
         combiner, details["losses"] = _learn(queries("val"), record, settings.network)
-        weights = (combiner.second.weight @ combiner.first.weight)[0].detach()
+        weights = combiner.weights().detach()
         details["weights"] = [weight.tolist() for weight in combiner.parameters()]
     test = queries("test")
     results = {language: test.evaluate_language(language, weights) for language in test.languages}

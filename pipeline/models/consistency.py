@@ -1,8 +1,7 @@
 """Cross-lingual consistency with learned weights, CLC-C (SMALR, Section 3.4).
 
-A query and its translations each score a candidate; a small network combines the scores into one. The scores
-of all pairs are kept in memory once; the network reads them in chunks, with gradients only where a triplet
-contributes.
+A query and its translations each score a candidate; a small network combines the scores into one. Without an
+activation between its two layers, it is a weighted sum.
 
 Sizes in comments: B sentences, n images, L languages, k hardest negatives.
 """
@@ -17,8 +16,6 @@ from torch import Tensor, nn
 from pipeline.common.errors import InputError
 from pipeline.common.progress import with_progress
 from pipeline.models.settings import Consistency, Matching, Triplets
-
-PAIRS = 2**18  # pairs that the network reads at a time: 33 MB with 32 hidden units
 
 
 class Combiner(nn.Module):
@@ -37,10 +34,14 @@ class Combiner(nn.Module):
         for weight in self.parameters():
             nn.init.constant_(weight, math.sqrt(initial / (languages * hidden)))
 
+    def weights(self) -> Tensor:
+        """The weight (L,) of each language's score."""
+        weights: Tensor = (self.second.weight @ self.first.weight)[0]
+        return weights
+
     def forward(self, scores: Tensor) -> Tensor:
         """Scores (..., L) to scores (...)."""
-        score: Tensor = self.second(self.first(scores))[..., 0]
-        return score
+        return scores @ self.weights()
 
 
 @dataclass
@@ -90,31 +91,14 @@ def triplet_loss(combiner: Combiner, queries: ScoredQueries, triplets: Triplets,
     For each sentence among the other images, and for each image with each of its sentences among the
     sentences of others.
     """
-    scores, image_of = queries.scores, queries.image_of
-    sentences = torch.arange(len(image_of))
-    scores_of_pairs = _combine(combiner, scores)
-    scores_of_pairs[sentences, image_of] = -torch.inf
-    images = scores_of_pairs.topk(_count(triplets, scores.shape[1] - 1), 1).indices  # (B, k)
-    most_sentences = int(image_of.bincount().max())
-    of_image = scores_of_pairs.T.masked_fill(image_of == torch.arange(scores.shape[1])[:, None], -torch.inf)
-    sentences_of_others = of_image.topk(_count(triplets, len(image_of) - most_sentences), 1).indices  # (n, k)
-    positive: Tensor = combiner(scores[sentences, image_of])[:, None]
-    to_images: Tensor = combiner(scores[sentences[:, None], images])
-    to_sentences: Tensor = combiner(scores[sentences_of_others, torch.arange(scores.shape[1])[:, None]])[
-        image_of
-    ]
+    images, image_of = queries.scores.shape[1], queries.image_of
+    scores, own = combiner(queries.scores), image_of[:, None] == torch.arange(images)  # both (B, n)
+    others, positive = scores.masked_fill(own, -torch.inf), scores[own][:, None]
+    hardest, most_sentences = triplets.num_hard_negatives, int(image_of.bincount().max())
+    to_images = others.topk(min(hardest, images - 1), 1).values  # (B, k)
+    to_sentences = others.T.topk(min(hardest, len(image_of) - most_sentences), 1).values[image_of]  # (B, k)
     image_term, sentence_term = (
         (triplets.margin + negative - positive).clamp(min=0).mean() for negative in (to_images, to_sentences)
     )
-    return weights.image * image_term + weights.sentence * sentence_term
-
-
-def _count(triplets: Triplets, negatives: int) -> int:
-    return min(triplets.num_hard_negatives, negatives)
-
-
-@torch.no_grad()
-def _combine(combiner: Combiner, scores: Tensor) -> Tensor:
-    """Combined scores (B, n) of all pairs, computed in chunks of bounded memory."""
-    rows = max(1, PAIRS // scores.shape[1])
-    return torch.cat([combiner(chunk) for chunk in scores.split(rows)])
+    loss: Tensor = weights.image * image_term + weights.sentence * sentence_term
+    return loss

@@ -14,7 +14,6 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.table import caption_table
 from pipeline.evaluation.consistency import fill_missing
 from pipeline.evaluation.inputs import in_translation
-from pipeline.models import consistency
 from pipeline.models.consistency import Combiner, ScoredQueries, fit, triplet_loss
 from pipeline.models.losses.matching import matching_loss
 from pipeline.models.model import count_parameters
@@ -95,13 +94,6 @@ def test_gradients_are_those_of_finite_differences() -> None:
 
     begin = [weight.detach().clone().requires_grad_() for weight in made.parameters()]
     assert torch.autograd.gradcheck(loss, begin)
-
-
-def test_chunks_of_pairs_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, asked = Combiner(3, 4, 1.0).double(), queries(images=9)
-    whole = triplet_loss(made, asked, TRIPLETS, WEIGHTS)
-    monkeypatch.setattr(consistency, "PAIRS", 20)
-    assert torch.allclose(triplet_loss(made, asked, TRIPLETS, WEIGHTS), whole)
 
 
 def test_the_network_learns_which_language_to_trust() -> None:
