@@ -27,7 +27,7 @@ from pipeline.training.settings import (
     CaptionSelection,
     Lessons,
     Pretraining,
-    TaskResources,
+    Resources,
     Training,
 )
 
@@ -77,7 +77,7 @@ class Overrides(LossOverrides):
 # Keys of `training` that an experiment with `steps_of` takes from the other experiment.
 SCHEDULE = ("epochs", "learning_rate", "learning_rate_decay")
 
-_OF_TASKS = set(TaskResources.model_fields)
+_OF_TASKS = set(Resources.model_fields)
 
 
 class ExperimentKeys(LossSwitches):

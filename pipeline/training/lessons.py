@@ -7,6 +7,7 @@ early. docs/lessons.md lists what the public code does differently, each with it
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pipeline.common.devices import to_device
-from pipeline.common.errors import raise_together
 from pipeline.datasets.origins import Origins
+from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
-from pipeline.evaluation.ranks import mean_recalls
+from pipeline.evaluation.ranks import both_ranks, mean_recalls
+from pipeline.evaluation.recall import recalls
 from pipeline.models.losses.ranking import ranking_loss
 from pipeline.models.model import RetrievalModel, count_parameters, new_model
 from pipeline.models.similarity import similarities
@@ -29,12 +31,12 @@ from pipeline.training.loop import Job, State, train_steps, training_device
 from pipeline.training.precision import exact_products
 from pipeline.training.settings import LessonsSettings
 from pipeline.training.tasks import Rows, TaskSampler, batches_of, caption_pairs
-from pipeline.training.validation_as_public_code import mean_recall_by_fives
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
 log = logging.getLogger("pipeline")
 
+CAPTIONS = 5  # of an image, which the public code assumes in validation
 RECALLS = 6  # the stopping criterion is their sum; mR is their mean
 
 
@@ -96,7 +98,7 @@ def train_lessons(
     job = Job(checkpoint, [curves, output], all_inputs.fingerprint(settings, code), curves)
     if job.restore_outputs():
         return
-    device = training_device(settings.seed, settings.training, settings.training.precision)
+    device = training_device(settings.seed, settings.training)
     data = lessons_data(inputs, pairs, settings).to(device)
     model = union_model(data.vocabularies, data.features.shape[1], settings).to(device)
     log.info("%s images, %s parameters", f"{len(data.features):,}", f"{count_parameters(model):,}")
@@ -111,13 +113,15 @@ def lessons_data(inputs: Inputs, pairs: Sequence[Path], settings: LessonsSetting
     """Read what a training needs."""
     assert inputs.features is not None
     vocabularies = read_vocabularies(inputs.words, settings.languages)
-    _check_union(vocabularies)
     originals = original_sentences(inputs.sentences, settings.languages, settings.caption_origins)
     corpus = corpus_of(originals, vocabularies, settings.max_caption_length, "train")
     validation = evaluation_corpus(originals, vocabularies, settings, "val")
     for split in (corpus, validation):
         add_features(split, inputs.features, settings.features)
-    paired_corpus = _pair_corpus(pairs, vocabularies, settings)
+    paired_corpus = None
+    if pairs:
+        paired = original_sentences(pairs, settings.languages, settings.caption_origins)
+        paired_corpus = corpus_of(paired, vocabularies, settings.max_caption_length, "train")
     captions, batches, validate_every = captions_and_sampler(corpus, paired_corpus, settings)
     return LessonsData(
         vocabularies, captions, corpus.features, validation, training_origins(originals, corpus),
@@ -206,50 +210,32 @@ def captions_and_sampler(
     """The training captions of all languages, the sampler of their rows, the steps between two validations.
 
     Args:
-        paired: corpus whose captions form the pairs, instead of `corpus`. settings: `c2c`, `lessons`, `seed`.
+        paired_corpus: whose captions form the pairs, instead of those of `corpus`; they come after these.
+        settings: `c2c`, `lessons`, `seed`.
     """
-    by_language = list(corpus.languages.values())
-    firsts = _firsts(by_language)
-    rows = [
-        first + np.arange(len(one_language.image))
-        for first, one_language in zip(firsts, by_language, strict=True)
-    ]
-    captions, pairs = by_language, None
+    lessons, languages = settings.lessons, len(corpus.languages)
+    parts = [*corpus.languages.values(), *(paired_corpus.languages.values() if paired_corpus else ())]
+    firsts = np.cumsum([0, *(len(part.image) for part in parts)])  # the row of each part's first caption
+    rows = [np.arange(*ends) for ends in pairwise(firsts[: languages + 1])]
+    pairs = None
     if settings.c2c:
-        of_pairs = by_language if paired_corpus is None else list(paired_corpus.languages.values())
-        first_rows = (
-            firsts
-            if paired_corpus is None
-            else [first + sum(map(_size, by_language)) for first in _firsts(of_pairs)]
+        pairs = caption_pairs(
+            [part.image for part in parts[-languages:]], firsts[-languages - 1 : -1].tolist()
         )
-        pairs = caption_pairs([one_language.image for one_language in of_pairs], first_rows)
-        captions = by_language if paired_corpus is None else [*by_language, *of_pairs]
         log.info("%s pairs of captions", f"{len(pairs):,}")
-    lessons = settings.lessons
     # "In the monolingual setting the stopping criterion is evaluated at the end of each epoch".
-    one_pass = batches_of(len(rows[0]), lessons.batch_size)
-    validate_every = lessons.validate_every if len(by_language) > 1 else one_pass
+    validate_every = lessons.validate_every if languages > 1 else batches_of(len(rows[0]), lessons.batch_size)
     steps = max(1, lessons.max_steps // validate_every) * validate_every
     sampler = TaskSampler(
         rows, pairs, lessons.batch_size, lessons.pair_step_probability, steps, settings.seed
     )
-    return _one_after_another(captions), sampler, validate_every
-
-
-def _size(captions: LanguageCorpus) -> int:
-    return len(captions.image)
-
-
-def _firsts(by_language: Sequence[LanguageCorpus]) -> list[int]:
-    """The row of each part's first caption when the parts are concatenated."""
-    return [sum(map(_size, by_language[:place])) for place in range(len(by_language))]
-
-
-def _one_after_another(by_language: Sequence[LanguageCorpus]) -> LanguageCorpus:
-    widest = max(captions.ids.shape[1] for captions in by_language)
-    ids = [F.pad(captions.ids, (0, widest - captions.ids.shape[1])) for captions in by_language]
-    image = np.concatenate([captions.image for captions in by_language])
-    return LanguageCorpus(torch.cat(ids), torch.cat([captions.lengths for captions in by_language]), image)
+    widest = max(part.ids.shape[1] for part in parts)
+    captions = LanguageCorpus(
+        torch.cat([F.pad(part.ids, (0, widest - part.ids.shape[1])) for part in parts]),
+        torch.cat([part.lengths for part in parts]),
+        np.concatenate([part.image for part in parts]),
+    )
+    return captions, sampler, validate_every
 
 
 def _embed(model: RetrievalModel, sentences: Sentences) -> Tensor:
@@ -258,34 +244,29 @@ def _embed(model: RetrievalModel, sentences: Sentences) -> Tensor:
     return model.embed_sentences({language: sentences}).multimodal
 
 
-def _pair_corpus(
-    paths: Sequence[Path], vocabularies: Mapping[str, Vocabulary], settings: LessonsSettings
-) -> Corpus | None:
-    if not paths:
-        return None
-    originals = original_sentences(paths, settings.languages, settings.caption_origins)
-    return corpus_of(originals, vocabularies, settings.max_caption_length, "train")
-
-
-def _check_union(vocabularies: Mapping[str, Vocabulary]) -> None:
-    (first, words), *others = ((language, vocabulary.words) for language, vocabulary in vocabularies.items())
-    raise_together(
-        [
-            f"{language}: has other words than {first}"
-            for language, other_words in others
-            if other_words != words
-        ],
-        "The languages of an experiment have one word table; run `python -m pipeline select-captions` again:",
-    )
-
-
 def _validate(model: RetrievalModel, validation: Corpus, settings: LessonsSettings) -> dict[str, float]:
     """The columns of the curves: the sum of the recalls of the languages to stop on, and each mR."""
     with exact_products():
-        recalls = mean_recalls(model, validation)
+        means = mean_recalls(model, validation)
         by_fives = set(settings.lessons.validated_by_fives) & set(settings.stop_on)
-        scores = recalls | {code: mean_recall_by_fives(model, validation, code) for code in by_fives}
+        scores = means | {code: mean_recall_by_fives(model, validation, code) for code in by_fives}
     return {
         "val_sum": RECALLS * sum(scores[language] for language in settings.stop_on),
-        **validation_row(recalls),
+        **validation_row(means),
     }
+
+
+def mean_recall_by_fives(model: RetrievalModel, corpus: Corpus, language: str) -> float:
+    """mR of a language in percent, as the public code computes it: five captions in a row are of one image.
+
+    With five captions per image, they are. With one caption per image, only every fifth image is a query, and
+    four of five captions are matched to a wrong image. Up to four captions at the end are dropped. Captions
+    are in the order of the images.
+    """
+    captions = corpus.languages[language]
+    groups = len(captions.image) // CAPTIONS
+    images = embed_images(model, corpus)
+    sentences = embed_sentences(model, language, captions)[: groups * CAPTIONS]
+    first_images = torch.from_numpy(captions.image[: groups * CAPTIONS : CAPTIONS]).to(images.device)
+    image_of = torch.arange(groups, device=images.device).repeat_interleave(CAPTIONS)
+    return recalls(both_ranks(images[first_images], sentences, image_of))["mR"]

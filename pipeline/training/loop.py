@@ -254,7 +254,7 @@ def write_events(writer: Any, group: str, values: Mapping[str, float | Tensor], 
         writer.add_scalar(f"{group}/{name}", float(value), step)
 
 
-def training_device(seed: int, resources: Resources, precision: str = "float32") -> torch.device:
+def training_device(seed: int, resources: Resources) -> torch.device:
     """The device of a training, a GPU if there is one; sets memory, threads, seed and precision."""
     keep_freed_memory()
     torch.set_num_threads(resources.threads)
@@ -263,7 +263,7 @@ def training_device(seed: int, resources: Resources, precision: str = "float32")
         os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":16:8"  # required by cuBLAS and cuDNN; ignored on a CPU
         torch.use_deterministic_algorithms(True)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    set_precision(precision, device)
+    set_precision(resources.precision, device)
     name = torch.cuda.get_device_name() if device.type == "cuda" else "the CPU"
     log.info("trains on %s, PyTorch %s", name, torch.__version__)  # read by workflow/published.py
     return device

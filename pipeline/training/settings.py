@@ -34,6 +34,7 @@ class Resources(Block):
         default=False,
         description="whether only deterministic algorithms are used, also on a GPU (docs/architecture.md)",
     )
+    precision: Literal["float32", "tf32"] = Field(default="float32", description="float32, or on a GPU tf32")
 
 
 class Batches(Resources):
@@ -74,7 +75,6 @@ class TrainingSchedule(Batches):
         Field(gt=0),
         Expected("gradients are clipped to this norm, above 0, or null (no clipping)"),
     ] = Field(default=None, description="norm to which gradients are clipped, or null: no clipping")
-    precision: Literal["float32", "tf32"] = Field(default="float32", description="float32, or on a GPU tf32")
 
 
 class Training(TrainingSchedule):
@@ -256,8 +256,6 @@ class TrainSettings(DataSettings, ModelSettings):
 
 class TaskResources(Resources):
     """Keys of `training` that *Lessons*' trainings depend on."""
-
-    precision: Literal["float32", "tf32"]
 
 
 class LessonsSettings(RunSettings, ModelSettings):

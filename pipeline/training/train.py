@@ -51,7 +51,7 @@ def train(
     job = Job(checkpoint, [curves, output], inputs.fingerprint(settings, code), curves, events)
     if job.restore_outputs():
         return
-    device = training_device(settings.seed, settings.training, settings.training.precision)
+    device = training_device(settings.seed, settings.training)
     steps = load_model(other_model)[1].training_steps // settings.training.epochs if other_model else None
     data = training_data(inputs, settings, steps).to(device)
     model = new_model(settings, data.vocabularies, pretraining, data.corpus.features.shape[1])

@@ -13,7 +13,6 @@ from reference.losses import ranking_loss
 from run_stages import block_of, killed_after, train_lessons
 from small import universal
 
-from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
 from pipeline.datasets.table import caption_table, read_sentences, write_sentences
 from pipeline.evaluation.evaluate import evaluate
@@ -23,16 +22,16 @@ from pipeline.images.settings import FeatureSettings
 from pipeline.images.store import write_features
 from pipeline.models.model import RetrievalModel, load_model
 from pipeline.models.settings import Model
-from pipeline.training import validation_as_public_code
+from pipeline.training import lessons
 from pipeline.training.data import Inputs
 from pipeline.training.lessons import (
     captions_and_sampler,
+    mean_recall_by_fives,
     step_loss,
     union_model,
     with_reversed_lengths,
 )
 from pipeline.training.settings import LessonsSettings, TaskResources, TaskTraining
-from pipeline.training.validation_as_public_code import mean_recall_by_fives
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
 from pipeline.words.selection import write_selection
 from pipeline.words.settings import SelectedLanguage
@@ -194,9 +193,9 @@ def perfect(monkeypatch: pytest.MonkeyPatch, each: int, images: int) -> Corpus:
         torch.ones(images * each, dtype=torch.long),
         np.arange(images).repeat(each),
     )
-    monkeypatch.setattr(validation_as_public_code, "embed_images", lambda model, corpus: torch.eye(images))
+    monkeypatch.setattr(lessons, "embed_images", lambda model, corpus: torch.eye(images))
     monkeypatch.setattr(
-        validation_as_public_code,
+        lessons,
         "embed_sentences",
         lambda model, language, part: torch.eye(images)[torch.from_numpy(part.image)],
     )
@@ -403,12 +402,3 @@ def test_a_killed_training_resumes_to_the_same_bits(
     again = train_selection(selection_folder, tmp_path / "killed", settings)
     assert sha256(again) == sha256(whole)
     assert (tmp_path / "killed/curves.csv").read_bytes() == (tmp_path / "whole/curves.csv").read_bytes()
-
-
-def test_another_word_table_is_refused(selection_folder: Path, tmp_path: Path) -> None:
-    shutil.copytree(selection_folder, tmp_path / "other")
-    english = str(tmp_path / "other/part-en.csv")
-    only_english = SelectedLanguage(texts=[english], tested_on=english)
-    write_selection({"en": only_english}, 1, 6, tmp_path / "other")
-    with pytest.raises(InputError, match="de: has other words than en"):
-        train_selection(tmp_path / "other", tmp_path / "run", SETTINGS)
