@@ -1,16 +1,23 @@
-"""Parameters at the paper's size, by hand."""
+"""Parameters of models and of the papers' comparisons, counted by hand."""
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from pipeline import settings as configuration
 from pipeline.models.embedding import Sizes
 from pipeline.models.model import RetrievalModel
 from pipeline.models.settings import ClassifierWeight, Liwe, Masking, Model, ModelSettings
 from pipeline.models.sizes import at_test_time, count, count_model
 from pipeline.settings import load, train_settings
-from pipeline.tables.smalr_parameters import count_combiner
-from pipeline.training.settings import TrainSettings
+from pipeline.tables.parameters import write_parameters
+from pipeline.tables.smalr_parameters import count_smalr_parameters, hybrid
+from pipeline.tables.tabulate import COMPARISON_COLUMNS
+from pipeline.training.settings import SmalrParameterSettings, TrainSettings
+from pipeline.words.spelled import spellings
+from pipeline.words.vocabulary import vocabulary, write_vocabulary
 
 CONFIG = Path(__file__).parents[2] / "config"
 TEN = ("en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru")
@@ -41,28 +48,11 @@ def test_smalr_has_own_vectors_entries_and_what_masking_learns() -> None:
     assert sum(found.values()) < 20_000_000
 
 
-def test_a_language_agnostic_model_has_only_entries() -> None:
-    found = count(of("smalr-la"), WORDS, shared=12_000)
-    assert (found["words"], found["layers"], found["losses"]) == (0, 0, 0)
-    assert found["entries"] == 12_000 * 512
-
-
 def test_without_nc_and_lc_there_is_no_classifier_and_parallel_models_have_a_branch_per_language() -> None:
     one, four = ({code: 100 for code in TEN[:number]} for number in (1, 4))
     alone, parallel = count(of("embn-en"), one), count(of("parallel-embn"), four)
     assert alone["classifier"] == parallel["classifier"] == 0
     assert parallel["sentences"] == 4 * alone["sentences"]
-
-
-def test_two_languages_have_fewer_scores_to_combine() -> None:
-    assert count_combiner(2, 32) == 2 * 32 + 32
-    assert count_combiner(10, 32) == 352
-
-
-def test_at_test_time_there_are_7_1_million() -> None:
-    found = at_test_time(count(of("smalr"), WORDS))
-    assert found == {"sentences": 1_838_592, "images": 5_249_536}
-    assert round((sum(found.values()) + 352) / 1e6, 1) == 7.1
 
 
 def test_padding_counts_if_its_vector_is_trained() -> None:
@@ -112,3 +102,153 @@ def test_a_model_that_reads_characters_needs_all_of_itself_at_test_time() -> Non
     counts = count_model(RetrievalModel(settings, Sizes({"en": 2, "de": 2}, 2, 7, shared=3)), settings)
     words, recurrent = 2 * 2 + (4 * 5 + 5 + 5) + 2 * 5, 2 * 3 * (5 * 3 + 3 * 3 + 2 * 3)
     assert sum(counts.values()) == sum(at_test_time(counts).values()) == words + recurrent + 7 * 3 + 3
+
+
+# --- MULE's comparison
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    settings = configuration.parameter_settings(CONFIG)
+    papers = CONFIG / "papers" / "parameters.csv"
+    write_parameters(settings, papers, tmp_path / "table.csv", tmp_path / "comparison.csv")
+    return pd.read_csv(tmp_path / "table.csv"), pd.read_csv(tmp_path / "comparison.csv")
+
+
+def test_mules_comparison_is_worked_out_by_hand(
+    tables: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    table, comparison = tables
+    branch = 4 * 1024 * (512 + 1024 + 2) + 1024 * 512 + 512  # LSTM with two biases, linear layer
+    layer = 300 * 512 + 512
+    # Multilingual BERT: 119,547 word pieces, 512 places and 2 segments; a layer has 12 x 768 squared weights,
+    # 9 x 768 biases and 4 x 768 of its two norms; norm of the embeddings; pooler.
+    bert = (119_547 + 512 + 2 + 2) * 768 + 12 * (12 * 768**2 + 13 * 768) + 768**2 + 768
+    assert table["parameters"].tolist() == [branch, 4 * branch, layer, branch + 4 * layer, bert]
+    assert table["paper"].tolist() == ["6.8M", "27.2M", "1.7M", "13.6M", "110M"]
+    assert comparison.columns.tolist() == COMPARISON_COLUMNS
+    assert comparison["paper"].tolist() == [6.8, 27.2, 1.7, 13.6, 110]
+    assert comparison["measured"].tolist() == [6.82, 27.3, 0.15, 7.44, 177.85]
+
+
+# --- SMALR's comparison
+
+
+@pytest.fixture
+def papers_settings() -> SmalrParameterSettings:
+    """What the counts at the demo depend on: the paper's sizes."""
+    demo = configuration.load({"scale": "demo"}, CONFIG)
+    return configuration.ten_language_settings(demo, "multi30k", CONFIG)
+
+
+@pytest.fixture
+def table(papers_settings: SmalrParameterSettings, tmp_path: Path) -> pd.DataFrame:
+    """Ten vocabularies of 10, 20, ..., 100 words."""
+    return comparison(papers_settings, list(TEN), tmp_path)
+
+
+def comparison(settings: SmalrParameterSettings, languages: list[str], tmp_path: Path) -> pd.DataFrame:
+    words, spelled = [], []
+    for number, code in enumerate(languages, 1):
+        names = [f"{code}{n:03d}" for n in range(10 * number)]
+        words.append(tmp_path / f"{code}.h5")
+        write_vocabulary(vocabulary(code, names, dict.fromkeys(names, np.ones(2))), {}, words[-1])
+        spelled.append(tmp_path / f"{code}-spelled.h5")
+        write_vocabulary(vocabulary(code, names, spellings(names, set("".join(names)), 26)), {}, spelled[-1])
+    papers = CONFIG / "papers" / "smalr" / "parameters.csv"
+    output = tmp_path / "table.csv", tmp_path / "lines.csv"
+    count_smalr_parameters(settings, words, spelled, papers, *output)
+    return pd.read_csv(tmp_path / "table.csv").set_index("model")
+
+
+def test_ten_languages_are_worked_out_by_hand(table: pd.DataFrame) -> None:
+    tables, layer = sum(10 * n for n in range(1, 11)) * 300, 300 * 512 + 512
+    branch = 4 * 1024 * (512 + 1024 + 2) + 1024 * 512 + 512
+    images = 2048 * 2048 + 2048 + 2 * 2048 + 2048 * 512 + 512
+    ten = tables + 10 * layer + branch + images + (512 * 10 + 10)
+    one = 10 * 300 + layer + branch + images
+    values = table["value"]
+    assert values["MULE, one language"] == round(one / 1e6, 2)
+    assert values["MULE, ten languages"] == round(ten / 1e6, 2)
+    assert values["MULE, ten languages: word tables"] == round(tables / 1e6, 2)
+    assert values["MULE, ten languages: share of the languages"] == round(
+        100 * (tables + 10 * layer) / ten, 2
+    )
+    assert values["MULE, ten languages to one"] == round(ten / one, 2)
+    assert values["MULE, ten languages: at test time"] == round((branch + images) / 1e6, 2)
+    letters = len(set("".join(TEN) + "0123456789"))
+    for name, size in (("S-LIWE", 24), ("L-LIWE", 120)):
+        layers = sum(a * b + 4 * b for a, b in ((26 * size, 384), (384, 448), (448, 300)))
+        recurrent = 2 * 3 * 1024 * (300 + 1024 + 2)
+        whole = (letters + 1) * size + layers + recurrent + 2048 * 1024 + 1024
+        assert values[f"{name}, ten languages"] == round(whole / 1e6, 2)
+    assert table["paper"]["Image-sentence model at test time"] == "7.1M"
+
+
+def test_hybrid_models_are_those_worked_out_by_hand(table: pd.DataFrame) -> None:
+    """550 words: all are latent in LA, and with 5,000 frequent words per language none is."""
+    gru, images = 3 * (2 * 512 * 512 + 2 * 512) + 512 * 512 + 512, 2048 * 2048 + 3 * 2048 + 2048 * 512 + 512
+    classifier, masking = 512 * 10 + 10, 2 * (1024 * 1024 + 1024)
+    own = 550 * 50 + 10 * (50 * 512 + 512)
+    values = table["value"]
+    without = {
+        "LA": gru + images + classifier,
+        "HEM": own + gru + images + classifier,
+        "SMALR": own + gru + images + classifier + masking + 512,
+    }
+    for name, expected in without.items():
+        assert values[f"{name}, ten languages: without entries"] == round(expected / 1e6, 2)
+    assert values["LA, ten languages"] == round((without["LA"] + 550 * 512) / 1e6, 2)
+    assert values["SMALR, ten languages"] == values["SMALR, ten languages: without entries"]
+    tables, layer = 550 * 300, 300 * 512 + 512
+    lstm = 4 * 1024 * (512 + 1024 + 2) + 1024 * 512 + 512
+    mule = tables + 10 * layer + lstm + images + classifier
+    assert values["MULE to LA, ten languages"] == round(mule / (without["LA"] + 550 * 512), 2)
+    for name in ("HEM", "SMALR"):
+        assert values[f"MULE to {name}, ten languages"] == round(mule / without[name], 2)
+    fifth = (mule / 5 - without["SMALR"]) // 512
+    assert values["SMALR: entries that make a fifth of MULE's parameters"] == fifth
+    room = (20_000_000 - without["SMALR"]) // 512
+    assert values["SMALR: entries that make 20 million parameters"] == room
+    assert values["CLC-C"] == 352
+    assert values["Image-sentence model at test time"] == 7.09
+
+
+def test_numbers_are_next_to_the_papers(table: pd.DataFrame, tmp_path: Path) -> None:
+    lines = pd.read_csv(tmp_path / "lines.csv", dtype=str, keep_default_na=False).set_index("method")
+    assert list(lines.index) == list(table.index)
+    assert lines["measured"].astype(float).tolist() == table["value"].tolist()
+    printed = lines[lines["paper"] != ""]["paper"].to_dict()
+    assert printed == {
+        "MULE, ten languages: share of the languages": "93",
+        "MULE, ten languages to one": "6",
+        "Image-sentence model at test time": "7.1",
+    }
+
+
+def test_no_more_entries_are_counted_than_the_settings_allow(papers_settings: SmalrParameterSettings) -> None:
+    """Ten languages of 9,000 words: 90,000 are latent in LA, and 4,000 of each, 40,000 together, in SMALR."""
+    sizes = dict.fromkeys(TEN, 9000)
+    for most, expected in ((40_000, (40_000, 40_000)), (60_000, (60_000, 40_000))):
+        settings = {
+            name: made.model_copy(
+                update={"hybrid": made.hybrid and made.hybrid.model_copy(update={"latent_entries": most})}
+            )
+            for name, made in papers_settings.hybrid.items()
+        }
+        of = papers_settings.model_copy(update={"hybrid": settings})
+        found = {row["model"]: row["value"] for row in hybrid(of, sizes, 10**8)}
+        for name, entries in zip(("LA", "SMALR"), expected, strict=True):
+            less = found[f"{name}, ten languages: without entries"]
+            assert found[f"{name}, ten languages"] - less == pytest.approx(entries * 512 / 1e6, abs=0.011)
+
+
+def test_six_languages_are_not_called_ten(papers_settings: SmalrParameterSettings, tmp_path: Path) -> None:
+    found = comparison(papers_settings, list(TEN[:6]), tmp_path)
+    assert not found.index.str.contains(r"\bten\b").any()
+    assert found.loc["MULE, 6 languages", "counted"].startswith("6 tables and linear layers")
+    assert found.loc["MULE, 6 languages to one", "paper"] != found.loc["MULE, 6 languages to one", "paper"]
+
+
+def test_a_row_names_the_counted_vocabularies(table: pd.DataFrame) -> None:
+    assert set(table["vocabulary"]) == {"multi30k at scale demo, 550 words"}

@@ -1,5 +1,6 @@
 """Claims that name a row with `consistency`, and all claims of SMALR judged by its printed numbers."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -290,3 +291,34 @@ def test_every_comparison_of_consistency_is_in_languages_with_human_captions() -
             assert bool(with_consistency) == (claim["id"] in asked)
             for term in with_consistency:
                 assert (term["language"] or compared.language) in people[compared.dataset]
+
+
+def test_every_claim_of_the_paper_is_there_and_compares_what_its_tables_have() -> None:
+    claims = read_claims(CLAIMS)
+    assert [claim["id"] for claim in claims] == [f"S{number:02d}" for number in range(1, 41)]
+    settings = configuration.load({"scale": "paper"}, ROOT / "config")
+    trained = {name for data in ("multi30k", "mscoco") for name in settings.experiments_on(data)}
+    others = {"smalr", "smalr-la", "smalr-hem", "liwe-s", "embn-human+mt"}
+    for claim in claims:
+        for compared in comparisons(claim):
+            for side in (compared.greater, *compared.than):
+                for _, term in terms(side):
+                    assert term["name"] in trained | others, claim["id"]
+
+
+def test_a_mean_over_languages_weighs_each_equally() -> None:
+    """And every language once, on both sides: all ten (A), or those with human captions (HA)."""
+    ten = {"en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"}
+    people = {"mscoco": {"en", "zh", "ja"}, "multi30k": {"en", "de", "fr", "cs"}}
+    for claim in read_claims(CLAIMS):
+        for compared in comparisons(claim):
+            sides = [terms(side) for side in (compared.greater, *compared.than)]
+            if not sides[0][0][1]["weight"]:
+                continue
+            for side in sides:
+                weights = [sign * float(Fraction(term["weight"])) for sign, term in side]
+                assert sum(weights) == pytest.approx(1, abs=1e-5) and len(set(weights)) == 1
+                assert len({(term["name"], term["queries"]) for _, term in side}) == 1
+                codes = {term["language"] for _, term in side}
+                assert len(codes) == len(side) and codes in (ten, people[compared.dataset])
+                assert codes == {term["language"] for _, term in sides[0]}, claim["id"]
