@@ -10,8 +10,6 @@ from pipeline.plan.images import image_list
 from pipeline.plan.paths import ModelFiles
 from pipeline.plan.plan import Plan, arguments
 from pipeline.plan.requests import require_providers
-from pipeline.plan.run_times import job_names
-from pipeline.plan.sources import public_files
 from pipeline.plan.tables import evaluation_files
 from pipeline.plan.training import features, sentences
 from pipeline.plan.words import vocabularies
@@ -159,10 +157,8 @@ def caption_arguments(plan: Plan) -> list[str]:
 
 
 def report_settings(plan: Plan) -> ReportSettings:
-    """What the report shows of the configuration, the published files and its jobs."""
-    files = [path.removeprefix(f"{paths.SOURCES}/") for path in public_files(plan)]
-    settings = configuration.report_settings(plan.settings, plan.folder)
-    return settings.model_copy(update={"files": files, "jobs": job_names(plan)})
+    """What the report shows of the configuration."""
+    return configuration.report_settings(plan.settings)
 
 
 # What is published together.

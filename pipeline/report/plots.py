@@ -4,7 +4,7 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import matplotlib as mpl
 import pandas as pd
@@ -137,32 +137,24 @@ def _write(figure: Figure, description: str, output: Path) -> None:
         temporary.write_text(svg_text(figure, description), encoding="utf-8")
 
 
-def intervals(
-    panels: Mapping[str, Sequence[Mapping[str, Any]]], rows: Sequence[str], description: str
-) -> str:
+def intervals(panels: Mapping[str, pd.DataFrame], rows: Sequence[str], description: str) -> str:
     """A table's mean recalls with their 95% intervals: a panel for each column, a line for each row.
 
     Args:
-        panels: by title, cells with `place` (of the row), `measured`, `low`, `high`, `chance`, and `paper`,
-            the paper's number, None where it cannot be compared.
+        panels: by title, columns place (of the row), measured, low, high, chance and paper, the paper's
+            number, NaN where it cannot be compared.
         rows: labels of the rows, from the top.
     """
     across = min(len(panels), 4)
     down = math.ceil(len(panels) / across)
-    label_inches = 0.062 * max(map(len, rows))
-    size = label_inches + 1.7 * across, down * (0.19 * len(rows) + 0.55)
+    size = 0.06 * max(map(len, rows)) + 1.9 * across, down * (0.19 * len(rows) + 0.65)
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(down, across, squeeze=False, sharey=True, sharex=True)
     for axes, (title, cells) in zip(grid.flat, panels.items(), strict=False):
-        places, measured = [cell["place"] for cell in cells], [cell["measured"] for cell in cells]
-        ends = [
-            [cell["measured"] - cell["low"] for cell in cells],
-            [cell["high"] - cell["measured"] for cell in cells],
-        ]
-        printed = [(cell["paper"], cell["place"]) for cell in cells if cell["paper"] is not None]
-        axes.axvline(cells[0]["chance"], color=CHANCE, linestyle="--", linewidth=0.9)
-        axes.scatter(*zip(*printed, strict=True) if printed else ([], []), 18, GREY, "D")
-        axes.errorbar(measured, places, xerr=ends, fmt="o", color=OURS, markersize=4, linewidth=1.1)
+        ends = [cells["measured"] - cells["low"], cells["high"] - cells["measured"]]
+        axes.axvline(cells["chance"].iloc[0], color=CHANCE, linestyle="--", linewidth=0.9)
+        axes.scatter(cells["paper"], cells["place"], 18, GREY, marker="D")
+        axes.errorbar(cells["measured"], cells["place"], xerr=ends, fmt="o", color=OURS, markersize=4)
         axes.set_title(title)
         axes.grid()
     for axes in grid.flat[len(panels) :]:

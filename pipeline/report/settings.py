@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from pipeline.common.block import Block, Count, Seed
-from pipeline.datasets.settings import Dataset, Origins, Scale
+from pipeline.datasets.settings import Origins, Scale
 from pipeline.tables.settings import Table
 
 
@@ -18,12 +18,6 @@ class ReportSettings(Block):
     caption_origins: dict[str, Origins]
     stands_for: dict[str, str]
     left_out: dict[str, list[str]] = Field(description="rows that are not filled, by table")
-    missing: list[str] = Field(
-        description="tables that this configuration could fill but the report does not have"
-    )
-    scales: dict[str, dict[str, Dataset]]
-    files: list[str] = Field(default=[], description="published files behind the report")
-    jobs: list[str] = Field(default=[], description="benchmark files of the jobs behind the report")
 
 
 class RetrievedSettings(Block):

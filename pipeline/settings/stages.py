@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pipeline.common.block import Block
-from pipeline.datasets.settings import CountedDataset, CountSettings, Dataset
+from pipeline.datasets.settings import CountedDataset, CountSettings
 from pipeline.evaluation.settings import ConsistencySettings, EvaluateSettings, ModelKind, Preparation
 from pipeline.models.settings import Classifier, ClassifierWeight, Exploration, LossSwitches, UniversalModel
 from pipeline.report.settings import ReportSettings
@@ -15,12 +15,11 @@ from pipeline.settings.experiment import SCHEDULE, DatasetExperiment, LearningBl
 from pipeline.settings.experiments import (
     human_languages,
     left_out,
-    makeable_tables,
     one_for_each,
     own_languages,
     table_named,
 )
-from pipeline.settings.reading import load, read
+from pipeline.settings.reading import load
 from pipeline.settings.translations import translated_origins
 from pipeline.tables.settings import ClaimSettings, Table, TableSettings
 from pipeline.training.settings import (
@@ -308,19 +307,8 @@ def claim_settings(settings: Configuration) -> ClaimSettings:
     )
 
 
-def report_settings(settings: Configuration, folder: Path) -> ReportSettings:
-    """The part of the configuration that the report shows.
-
-    Args:
-        folder: the folder config/, whose scales the report describes too.
-    """
-    scales = {
-        name: {
-            dataset: Dataset.from_values(data, f"config/scales/{name}.yaml: datasets.{dataset}:")
-            for dataset, data in read(folder / "scales" / f"{name}.yaml").get("datasets", {}).items()
-        }
-        for name in ("demo", "flickr8k", "paper")
-    }
+def report_settings(settings: Configuration) -> ReportSettings:
+    """The part of the configuration that the report shows."""
     return ReportSettings(
         scale=settings.scale,
         papers_data=settings.papers_data,
@@ -333,8 +321,6 @@ def report_settings(settings: Configuration, folder: Path) -> ReportSettings:
         },
         stands_for={dataset: settings.stands_for(dataset) for dataset in settings.datasets},
         left_out={name: table_settings(settings, name).left_out for name in settings.tables},
-        missing=[name for name in makeable_tables(settings) if name not in settings.report],
-        scales={**scales, settings.scale: settings.datasets},
     )
 
 

@@ -40,19 +40,7 @@ def test_the_report_trains_only_what_its_tables_name(shared_project: Project) ->
     experiments = (shared_project.folder / "work/demo/multi30k/experiments").iterdir()
     assert sorted(path.name for path in experiments) == ["mule-full", "parallel-embn"]
     text = page(shared_project, "report").read_text(encoding="utf-8")
-    assert "snakemake results/table11.csv" in text
-    for section in (
-        "claims",
-        "mine",
-        "figure3",
-        "figure4",
-        "curves",
-        "search",
-        "scales",
-        "sources",
-        "versions",
-        "times",
-    ):
+    for section in ("claims", "mine", "figure3", "figure4", "curves", "versions", "times"):
         assert f'id="{section}"' in text
 
 
@@ -82,8 +70,7 @@ def test_pages_need_nothing_else(shared_project: Project) -> None:
     for name in PAGES:
         text = page(shared_project, name).read_text(encoding="utf-8")
         assert "<script" not in text
-        own_page = re.escape("http://127.0.0.1:8000/")  # the page of `serve`, which is only linked to
-        assert not re.findall(rf'(?:src|href)="(?!data:|#|{own_page}")[^"]*"', text)
+        assert not re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', text)
         assert 'lang="en-GB"' in text
     assert 'lang="zh-Hans"' in page(shared_project, "figure4").read_text(encoding="utf-8")
     assert 'lang="ja"' in page(shared_project, "figure4").read_text(encoding="utf-8")
@@ -103,9 +90,7 @@ def test_a_page_fits_its_window_and_shows_every_picture(
 ) -> None:
     found = measure(page(shared_project, name), width, tmp_path)
     assert found["width"] == width
-    assert found["page_width"] == width, found["outside"]
-    assert found["outside"] == []
-    assert found["cut"] == []
+    assert found["page_width"] == width
     assert found["pictures"] > 6
     assert found["broken"] == 0
     assert found["fonts"] == "loaded"
@@ -126,13 +111,3 @@ def test_a_page_that_is_too_wide_or_lacks_a_picture_is_noticed(tmp_path: Path) -
     assert found["page_width"] > 390
     assert found["broken"] == 1
     assert found["outside"]
-
-
-def test_snakemakes_own_report_holds_tables_figures_and_claims(
-    shared_project: Project, tmp_path: Path
-) -> None:
-    done = shared_project.snakemake("--report", str(tmp_path / "snakemake.html"), "results/report.html")
-    assert done.returncode == 0, done.stdout + done.stderr
-    text = (tmp_path / "snakemake.html").read_text(encoding="utf-8")
-    for words in ("a verdict on our numbers", "the nearest sentence in each language", "95% interval"):
-        assert words in text

@@ -1,7 +1,6 @@
 """Which translations, evaluations and pages a result is made of."""
 
 import re
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 from plans import ADDED, FACEBOOK, MSCOCO, MULTI30K, each, paper_plan, plan_of
 
 from pipeline.common.errors import InputError
-from pipeline.plan import pages, run_times, tables, targets, training, translation
+from pipeline.plan import pages, tables, targets, training, translation
 from pipeline.plan.plan import Plan
 
 DEMO = "work/demo/multi30k"
@@ -251,8 +250,6 @@ def test_a_report_names_its_own_tables_and_captions(mine: Plan) -> None:
         ]
         for seed in (3, 4)
     )
-    settings = pages.report_settings(mine)
-    assert (settings.files, settings.jobs) == ([], run_times.job_names(mine))
 
 
 def test_a_papers_report_has_its_claims_and_figures() -> None:
@@ -301,37 +298,3 @@ def test_a_result_with_a_comparison_is_published_together_with_it(mine: Plan, na
 def test_a_result_without_a_comparison_is_published_singly(mine: Plan, file: str) -> None:
     assert re.fullmatch(targets.single_results(mine), file)
     assert not re.fullmatch(targets.compared_results(mine), file.removesuffix(".csv"))
-
-
-def test_a_reports_times_include_all_jobs_behind_it(mine: Plan) -> None:
-    """Only jobs that ran count: a model that is not pretrained has no such job, and no time."""
-    trained = [
-        ("mule-full", ["original"]),
-        ("embn-en", ["original", "translated"]),
-        ("bert-parallel-embn", ["original"]),
-    ]
-    of_images = ("split", "draw-demo", "find-images", "extract-features", "import-features")
-    expected = {f"multi30k/{name}" for name in (*of_images, "pretrain-bert")}
-    for code in MULTI30K:
-        of_language = ("read-captions", "write-demo-captions", "tokenize", "embed-captions")
-        expected |= {f"multi30k/{stage}-{code}" for stage in of_language}
-        expected |= {f"multi30k/build-vocabulary-human-{code}", f"multi30k/train-caption-vectors-{code}"}
-        expected |= {f"train-word-vectors-{code}"}
-    expected |= {f"multi30k/translate-{code}-en" for code in MULTI30K if code != "en"}
-    for name, queries in trained:
-        for seed in (3, 4):
-            stages = ("pretrain", "train", *(f"evaluate-{asked}" for asked in queries), "evaluate-original")
-            expected |= {f"multi30k/{name}-{seed}-{stage}" for stage in stages}
-    jobs = {job for job in run_times.job_names(mine) if not job.startswith("mscoco/")}
-    assert jobs - {"train-word-vectors-ja", "train-word-vectors-zh"} == expected
-
-
-def test_a_reports_times_include_queries_that_are_combined_with_their_translations() -> None:
-    row = {"row": 1, "method": "CLC", "experiment": "mule-full", "consistency": "average"}
-    table = {"columns": {"multi30k": ["en", "de"]}, "rows": [row]}
-    jobs = run_times.job_names(plan_of(seeds=[0], tables={"clc": table}, report=["clc"]))
-    translated = {job.rpartition("translate-")[2] for job in jobs if "translate-" in job}
-    from_others = {f"queries-{one}-{other}" for one, other in permutations(["de", "fr", "cs"], 2)}
-    with_english = {pair for code in ("de", "fr", "cs") for pair in (f"en-{code}", f"{code}-en")}
-    assert translated == from_others | with_english
-    assert "multi30k/mule-full-0-evaluate-average" in jobs

@@ -45,7 +45,7 @@ rule draw_retrieved:
         "{params.images:q} --output {output:q} > {log:q} 2>&1"
 
 
-# Run times and downloaded files are shown as they are; if they change, the report is not written again.
+# Run times are shown as they are; if they change, the report is not written again.
 rule write_report:
     input:
         comparisons=pages.comparisons(PLAN),
@@ -53,7 +53,6 @@ rule write_report:
         figures=for_job(pages.figures),
         curves=for_job(pages.curves),
         captions=for_job(pages.captions),
-        sources=paths.SOURCES_TABLE,
         templates=TEMPLATES,
     output:
         RESULTS.in_work("report.html"),
@@ -72,4 +71,4 @@ rule write_report:
         "python -m pipeline write-report --settings {params.settings:q} --comparisons {params.comparisons:q} "
         "{params.claims:q} --figures {input.figures:q} "
         "--curves {input.curves:q} --captions {params.captions:q} --benchmarks {params.benchmarks:q} "
-        "--sources {input.sources:q} --downloads work/sources --output {output:q} > {log:q} 2>&1"
+        "--output {output:q} > {log:q} 2>&1"
