@@ -77,5 +77,4 @@ lock:
 	  requirements.in requirements-dev.in --output-file requirements.lock
 
 clean:
-	rm -rf .venv work .snakemake results/*.csv results/*.html results/comparison results/lessons results/smalr results/compare \
-	  results/demo results/flickr8k results/paper
+	rm -rf .venv work .snakemake results/*.csv results/*.html results/comparison results/lessons results/smalr results/compare

@@ -111,19 +111,21 @@ def _help(parameter: inspect.Parameter, text: str) -> str:
 
 
 def _reading(parameter: inspect.Parameter) -> dict[str, Any]:
-    """How argparse reads a parameter. Optional files may be given without a value, as none."""
+    """How argparse reads a parameter. An optional one without a value has its default, as rules need it."""
     kind, optional = parameter.annotation, parameter.default is not parameter.empty
     if kind is bool:
         return {"action": "store_true"}
-    options: dict[str, Any] = {"default": parameter.default} if optional else {}
-    if not optional and parameter.kind is not parameter.POSITIONAL_ONLY:
-        options["required"] = True
+    options: dict[str, Any] = {}
+    if optional:
+        options = {"default": parameter.default, "const": parameter.default, "nargs": "?"}
+    elif parameter.kind is not parameter.POSITIONAL_ONLY:
+        options = {"required": True}
     if get_origin(kind) is UnionType and get_args(kind)[1:] == (NoneType,):
         kind = get_args(kind)[0]
-        options |= {"nargs": "?"}
     if get_origin(kind) is Sequence:
         kind = get_args(kind)[0]
         options |= {"nargs": "*" if optional else "+", "action": "extend"}
+        options.pop("const", None)
         if parameter.default == ():
             options["default"] = []
     if get_origin(kind) is Mapping:

@@ -206,7 +206,6 @@ _TABLE = (
         "count-smalr-parameters", "pipeline.tables.smalr_parameters:count_smalr_parameters",
         "count the parameters of models of ten languages (SMALR)", _TABLES,
     ),
-    Stage("publish", "pipeline.tables.publish:publish", "copy finished tables over earlier ones", _TABLES),
     Stage(
         "draw-retrieved", "pipeline.report.figures:draw_retrieved",
         "make a page of retrieved test examples (MULE, Figures 3 and 4)", _REPORT,

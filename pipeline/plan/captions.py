@@ -12,7 +12,7 @@ from pipeline.datasets.settings import Dataset
 from pipeline.datasets.source_settings import CaptionSettings, SplitSettings
 from pipeline.datasets.sources import source_named
 from pipeline.plan.cells import experiments_on
-from pipeline.plan.plan import Plan, arguments, either, files_in
+from pipeline.plan.plan import Plan, either, files_in
 from pipeline.plan.requests import archives_at, requested_path
 from pipeline.plan.sources import public_files_of, published_texts
 
@@ -123,12 +123,10 @@ def split_lists(plan: Plan, dataset: str) -> list[str]:
     return [path for path in lists if path]
 
 
-def split_options(plan: Plan, dataset: str) -> list[str]:
-    """Arguments of `split` that belong to a data set's source."""
-    data, image_list = plan.datasets[dataset], plan.settings.images.list
-    settings = SplitSettings.of(data.source, data.as_values())
-    lists = arguments("--image-list", [image_list] if image_list else [])
-    return [f"--settings={settings.as_json()}", *lists]
+def split_settings(plan: Plan, dataset: str) -> SplitSettings:
+    """Settings of `split`, of a data set's source."""
+    data = plan.datasets[dataset]
+    return SplitSettings.of(data.source, data.as_values())
 
 
 # Captions.
@@ -143,10 +141,10 @@ def caption_sources(plan: Plan, dataset: str, language: str) -> list[str]:
     return _matching(published_texts(plan, data), pattern) if pattern else []
 
 
-def caption_options(plan: Plan, dataset: str) -> str:
-    """The argument of `read-captions` that belongs to a data set's source."""
+def caption_settings(plan: Plan, dataset: str) -> CaptionSettings:
+    """Settings of `read-captions`, of a data set's source."""
     data = plan.datasets[dataset]
-    return f"--settings={CaptionSettings.of(data.source, data.as_values()).as_json()}"
+    return CaptionSettings.of(data.source, data.as_values())
 
 
 def multi30k_text(plan: Plan, language: str) -> list[str]:
@@ -187,6 +185,11 @@ def requested_of_captions(plan: Plan, dataset: str, language: str) -> list[str]:
     """Data on request, if the captions in a language are read from them."""
     on_request = plan.source(dataset).on_request
     return requested_of_split(plan, dataset) if on_request and language in on_request.languages else []
+
+
+def own_origin(plan: Plan, dataset: str, language: str) -> str:
+    """Origin of a language's own captions."""
+    return plan.datasets[dataset].caption_origins.get(language, "human")
 
 
 def caption_origin(plan: Plan, dataset: str, language: str) -> str:

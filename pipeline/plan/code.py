@@ -22,7 +22,7 @@ def code_of(plan: Plan, stage: Stage, dataset: str, experiment: str) -> str:
             return digest(stage, *registry.of_training(_any_seed(plan, dataset, experiment)))
         case "pretrain" | "train-lessons" | "evaluate" | "evaluate-consistency":
             return digest(stage, *registry.of_model(_any_seed(plan, dataset, experiment)))
-        case "write-bundle" | "build-index":
+        case "build-index":
             return digest(stage, *registry.of_model(_any_seed(plan, dataset, experiment)))
         case "draw-retrieved":
             return digest(stage, *registry.of_any_model())

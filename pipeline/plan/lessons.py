@@ -6,7 +6,7 @@ from functools import cache
 from pipeline import settings as configuration
 from pipeline.datasets.source_settings import PartSettings
 from pipeline.plan.paths import DatasetFiles
-from pipeline.plan.plan import Plan, arguments, either
+from pipeline.plan.plan import Plan, either
 from pipeline.plan.sources import public_files_of
 from pipeline.plan.words import sentences
 from pipeline.training.settings import CaptionSelection
@@ -24,32 +24,27 @@ def _is_read(plan: Plan, dataset: str, part: str) -> bool:
     return part in plan.source(dataset).parts
 
 
-def part_inputs(plan: Plan, dataset: str, part: str, language: str) -> dict[str, str | list[str]]:
-    """Files that a part is read from, by name."""
+def part_inputs(plan: Plan, dataset: str, part: str, language: str) -> dict[str, list[str]]:
+    """Files that a part is read from, by name: captions, or a split and published files or the project's."""
     if not _is_read(plan, dataset, part):
-        return {"sentences": sentences(plan, dataset, language)}
+        return {"sentences": sentences(plan, dataset, language), "split": [], "sources": []}
     source = plan.source(dataset)
     if part not in source.part_files:
-        return {"sources": [path.format(language=language) for path in source.project_files]}
+        files = [path.format(language=language) for path in source.project_files]
+        return {"sentences": [], "split": [], "sources": files}
     pattern = source.part_files[part].format(language=language)
     texts = public_files_of(plan, *source.downloads, *source.further)
-    return {
-        "split": plan.data(dataset).split,
-        "sources": [path for path in texts if re.search(pattern, path)],
-    }
+    files = [path for path in texts if re.search(pattern, path)]
+    return {"sentences": [], "split": [plan.data(dataset).split], "sources": files}
 
 
-def part_options(plan: Plan, dataset: str, part: str, language: str) -> list[str]:
-    """Arguments of `read-caption-part` that say where it reads from."""
-    data = plan.datasets[dataset]
+def part_settings(plan: Plan, dataset: str, part: str) -> PartSettings | list[str]:
+    """Settings of the source that reads a part; empty for a part of captions."""
     if not _is_read(plan, dataset, part):
-        origin = data.caption_origins.get(language, "human")
-        return [*arguments("--sentences", sentences(plan, dataset, language)), f"--origin={origin}"]
+        return []
     demo = plan.settings.sources
     values = {"dataset": dataset, "seed": demo.seed, "scenes": demo.scenes}
-    settings = PartSettings.of(data.source, values).as_json()
-    split = [plan.data(dataset).split] if plan.source(dataset).part_files else []
-    return [f"--settings={settings}", *arguments("--split", split)]
+    return PartSettings.of(plan.datasets[dataset].source, values)
 
 
 @cache
@@ -112,8 +107,3 @@ def selected_pairs(plan: Plan, dataset: str, experiment: str) -> list[str]:
 def _selected_files(plan: Plan, dataset: str, experiment: str, name: str) -> list[str]:
     folder = plan.data(dataset).selection_folder(experiment)
     return [f"{folder}/{name.format(code)}" for code in plan.experiment(dataset, experiment).languages]
-
-
-def halves_language(plan: Plan, suffix: str) -> list[str]:
-    """The argument that names the language whose images are halved; empty for halves of all images."""
-    return arguments("--language", filter(None, [suffix.removeprefix("-")]))

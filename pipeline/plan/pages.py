@@ -1,4 +1,4 @@
-"""Inputs and settings of the report, its claims and its figures, and what is published with them."""
+"""Inputs and settings of the report, its claims and its figures."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from pipeline.plan import contents, paths
 from pipeline.plan.captions import caption_tables
 from pipeline.plan.images import image_list
 from pipeline.plan.paths import ModelFiles
-from pipeline.plan.plan import Plan, arguments
+from pipeline.plan.plan import Plan
 from pipeline.plan.requests import require_providers
 from pipeline.plan.tables import evaluation_files
 from pipeline.plan.training import features, sentences
@@ -40,12 +40,7 @@ def claim_evaluations(plan: Plan) -> dict[str, list[str]]:
 
 def counts(plan: Plan) -> list[str]:
     """Counts of the data; empty if the report does not contain their table."""
-    return [plan.results.in_work("counts.csv")] if "table1" in plan.settings.report else []
-
-
-def count_arguments(plan: Plan) -> list[str]:
-    """Counts of the data as an argument."""
-    return arguments("--counts", counts(plan))
+    return ["results/counts.csv"] if "table1" in plan.settings.report else []
 
 
 def claims(plan: Plan) -> list[str]:
@@ -96,41 +91,27 @@ def comparison_arguments(plan: Plan) -> list[str]:
 
 
 def _comparison(plan: Plan, table: str) -> str:
-    return plan.results.in_work(f"comparison/{table}.csv")
+    return f"results/comparison/{table}.csv"
 
 
-def verdicts(plan: Plan) -> list[str]:
-    """The verdicts on the claims, and their comparisons; empty if no table of a paper is in the report."""
-    return [plan.results.in_work(file) for file in _verdicts(plan)]
-
-
-def verdict_arguments(plan: Plan) -> list[str]:
-    """The verdicts on the claims as arguments."""
-    options = ("--claims", "--claim-comparisons")
-    return [f"{option}={path}" for option, path in zip(options, verdicts(plan), strict=False)]
-
-
-def _verdicts(plan: Plan) -> list[str]:
-    return ["claims.csv", "comparison/claims.csv"] if contents.papers(plan) else []
+def verdicts(plan: Plan, folder: str = "results") -> list[str]:
+    """The verdicts on the claims, or their comparisons; empty if no table of a paper is in the report."""
+    return [f"{folder}/claims.csv"] if contents.papers(plan) else []
 
 
 def figures(plan: Plan) -> list[str]:
     """Figures whose models the report's tables evaluate; a report trains nothing only for a figure."""
-    return [plan.results.in_work(file) for file in _figures(plan)]
-
-
-def _figures(plan: Plan) -> list[str]:
     experiments = {
         (evaluation.model.dataset, evaluation.model.experiment) for evaluation in contents.evaluations(plan)
     }
     return [
-        *(["lessons/figure3.svg"] if "lessons/figure3" in plan.settings.report else []),
+        *(["results/lessons/figure3.svg"] if "lessons/figure3" in plan.settings.report else []),
         *(
-            f"figure{number}.html"
+            f"results/figure{number}.html"
             for number, dataset in FIGURES.items()
             if (plan.stand_ins.get(dataset), SHOWN_MODEL) in experiments
         ),
-        *(f"smalr/figure{number}.svg" for number in contents.scaling_figures(plan)),
+        *(f"results/smalr/figure{number}.svg" for number in contents.scaling_figures(plan)),
     ]
 
 
@@ -159,37 +140,3 @@ def caption_arguments(plan: Plan) -> list[str]:
 def report_settings(plan: Plan) -> ReportSettings:
     """What the report shows of the configuration."""
     return configuration.report_settings(plan.settings)
-
-
-# What is published together.
-
-
-def file_to_publish(plan: Plan, place: str, file: str) -> str:
-    """The original of a file below results/; `place` is `{scale}/`, or empty."""
-    return plan.results.in_work(file) if place else plan.results.of_scale(file)
-
-
-def table_to_publish(plan: Plan, place: str, table: str) -> str:
-    """The original of a table below results/."""
-    return file_to_publish(plan, place, f"{table}.csv")
-
-
-def comparison_to_publish(plan: Plan, place: str, table: str) -> str:
-    """The comparison that is published with a table."""
-    return file_to_publish(plan, place, f"comparison/{table}.csv")
-
-
-def published_beside(plan: Plan, place: str, file: str) -> list[str]:
-    """Files that must be published before a file: all that the report shows."""
-    path = plan.results.of_scale if place else plan.results.latest
-    return [path(name) for name in _contents(plan)] if file == "report.html" else []
-
-
-def _contents(plan: Plan) -> list[str]:
-    """Files of results/ that the report shows."""
-    return [
-        *(f"{table}.csv" for table in contents.tables_with_comparison(plan)),
-        *(f"comparison/{table}.csv" for table in contents.tables_with_comparison(plan)),
-        *_verdicts(plan),
-        *_figures(plan),
-    ]

@@ -257,29 +257,3 @@ class AssignmentFiles:
     def table(self) -> str:
         """The assignment as a table: word, language, entry."""
         return f"{self.folder}/assignment.csv"
-
-
-@dataclass(frozen=True)
-class Results:
-    """Tables, figures and the report of a scale.
-
-    They are made below work/results; `publish` copies them to results/{scale}, which no other scale writes
-    to, and from there to results/, which shows the scale that was asked for last.
-    """
-
-    scale: str
-
-    def in_work(self, file: str) -> str:
-        return f"work/results/{self.scale}/{file}"
-
-    def of_scale(self, file: str) -> str:
-        return f"results/{self.scale}/{file}"
-
-    @staticmethod
-    def latest(file: str) -> str:
-        return f"results/{file}"
-
-    @property
-    def places(self) -> str:
-        """A regular expression of folders with results, relative to results/: the scale's, or empty."""
-        return f"(?:{self.scale}/)?"

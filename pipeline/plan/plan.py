@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipeline.datasets.settings import Dataset
 from pipeline.datasets.sources import AnySource, source_named
-from pipeline.plan.paths import DatasetFiles, ModelFiles, Results, ScaleFiles
+from pipeline.plan.paths import DatasetFiles, ModelFiles, ScaleFiles
 from pipeline.settings import Configuration, DatasetExperiment
 from pipeline.tables.settings import Table
 
@@ -47,10 +47,6 @@ class Plan:
     @property
     def files(self) -> ScaleFiles:
         return ScaleFiles(self.scale)
-
-    @property
-    def results(self) -> Results:
-        return Results(self.scale)
 
     def data(self, dataset: str) -> DatasetFiles:
         return DatasetFiles(self.scale, dataset)

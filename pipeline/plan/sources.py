@@ -132,7 +132,6 @@ def _check_only_archives(dataset: str, images: str, archive: str) -> None:
         )
 
 
-def missing_hint(plan: Plan, dataset: str) -> list[str]:
-    """The argument of `find-images` that says how to obtain images that are given only on request."""
-    on_request = plan.datasets[dataset].images == "flickr30k"
-    return [f"--missing-hint={how_to_ask(plan, 'flickr30k')}"] if on_request else []
+def missing_hint(plan: Plan, dataset: str) -> str:
+    """How to obtain images that are given only on request; empty for others."""
+    return how_to_ask(plan, "flickr30k") if plan.datasets[dataset].images == "flickr30k" else ""

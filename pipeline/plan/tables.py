@@ -1,4 +1,4 @@
-"""Inputs and settings of tables and comparisons, and what is published together."""
+"""Inputs and settings of tables and comparisons."""
 
 import re
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ def every_table(plan: Plan) -> list[str]:
     """All tables that this configuration has data for."""
     names = configuration.makeable_tables(plan.settings)
     require_providers(plan, translations_of(plan, [name for name in names if name in plan.tables]))
-    return [plan.results.latest(f"{name}.csv") for name in names]
+    return [f"results/{name}.csv" for name in names]
 
 
 # Comparisons of two experiments.

@@ -62,9 +62,9 @@ def steps_of(plan: Plan, dataset: str, experiment: str, seed: int) -> list[str]:
     return [plan.model(dataset, other, seed).model] if other else []
 
 
-def event_option(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
-    """The option that names the folder of a training's TensorBoard events; empty for none."""
-    return f"--events={plan.model(dataset, experiment, seed).events}" if plan.settings.tensorboard else ""
+def events(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
+    """The folder of a training's TensorBoard events; empty for none."""
+    return plan.model(dataset, experiment, seed).events if plan.settings.tensorboard else ""
 
 
 def _first_with_assignment(plan: Plan, dataset: str, digest: str) -> str:

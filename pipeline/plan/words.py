@@ -5,7 +5,7 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.sources import source_named
 from pipeline.plan.captions import coverage_of, tokens
 from pipeline.plan.paths import source_file
-from pipeline.plan.plan import Inputs, Plan, either, files_in, input_arguments
+from pipeline.plan.plan import Plan, either, files_in
 from pipeline.plan.sources import FASTTEXT, MUSE
 from pipeline.plan.translation import added_tables, dictionary
 from pipeline.training.settings import Captions
@@ -72,19 +72,14 @@ def english_dictionary(plan: Plan, dataset: str, language: str) -> str:
 
 def mapped_to_english(
     plan: Plan, dataset: str, captions: str, reduction: str, language: str
-) -> dict[str, str]:
+) -> dict[str, list[str]]:
     """Files that map a language's words to English words, by name; empty for English and other reductions."""
     if language == "en" or not reduction.startswith("dictionary"):
-        return {}
+        return {"english": [], "dictionary": []}
     return {
-        "english": plan.data(dataset).words(captions, "en"),
-        "dictionary": english_dictionary(plan, dataset, language),
+        "english": [plan.data(dataset).words(captions, "en")],
+        "dictionary": [english_dictionary(plan, dataset, language)],
     }
-
-
-def english_options(inputs: Inputs) -> list[str]:
-    """Arguments for the files that a reduction to English words reads."""
-    return input_arguments(inputs, {"english": "--english", "dictionary": "--dictionaries"})
 
 
 def datasets_with_muse(plan: Plan, muse: str) -> str:

@@ -40,11 +40,11 @@ FAILURES = {
             "\ntraining:\n  batch_images: 20\n  epochs: 1",
             "\ntraining:\n  batch_images: 20\n  epochs: 2",
         ),
-        {"train", "evaluate", "tabulate", "publish"},
+        {"train", "evaluate", "tabulate"},
     ),
     "evaluate": Failure(
         ("pipeline/evaluation/evaluate.py", "import gzip\n", "import gzip\nimport zlib\n"),
-        {"evaluate", "tabulate", "publish"},
+        {"evaluate", "tabulate"},
     ),
     "build_index": Failure(
         ("search/build_index.py", "import time\n", "import time\nimport zlib\n"),
@@ -79,22 +79,3 @@ def test_a_failed_job_runs_again_and_loses_no_earlier_result(
     assert after.keys() >= before.keys()
     model = f"{OWN_MODEL}/model.pt"
     assert (after[model] != before[model]) == (rule == "train")
-
-
-def test_code_edited_during_a_run_is_refused_and_nothing_is_lost(
-    finished_project: Path, tmp_path: Path
-) -> None:
-    project = Project(shutil.copytree(finished_project, tmp_path / "project"))
-    before = digests(project.folder)
-    project.edit(*FAILURES["train"].edit)
-    loss, snakefile = (project.folder / name for name in ("pipeline/models/losses/triplets.py", "Snakefile"))
-    whole, rules = loss.read_text(), snakefile.read_text()
-    project.edit("Snakefile", "onstart:\n", f"onstart:\n    Path('{loss}').write_text('EDITED = True')\n")
-    done = project.snakemake("--cores", "2", OWN_TABLE)
-    assert done.returncode == 1
-    assert "error: the code of train was edited after this run of Snakemake began" in done.stdout
-    assert digests(project.folder) == before
-    loss.write_text(whole)
-    snakefile.write_text(rules)
-    project.make(OWN_TABLE)
-    assert digests(project.folder) != before

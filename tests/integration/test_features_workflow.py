@@ -81,7 +81,6 @@ def test_an_experiment_is_trained_on_a_second_feature_set(
         "train": 1,
         "evaluate": 1,
         "tabulate": 1,
-        "publish": 2,
     }
     project.configure(**small, images={"sets": {"vgg": {"crop": 48}}})
     assert project.would_run("results/mine.csv") == again

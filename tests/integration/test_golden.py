@@ -140,7 +140,7 @@ class Command(NamedTuple):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return dict(json.loads(self.options["settings"][0])) if "settings" in self.options else {}
+        return dict(json.loads(self.options["settings"][0])) if self.options.get("settings") else {}
 
     @property
     def shape(self) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ class Command(NamedTuple):
 
     def _option_lines(self) -> Iterator[str]:
         for option, values in sorted(self.options.items()):
-            if option == "settings":
+            if option == "settings" and values:
                 for key, value in self.settings.items():
                     text = json.dumps(value, ensure_ascii=False)
                     yield f"settings {key}: {text if len(text) <= LONGEST else f'{text[:LONGEST]}...'}"

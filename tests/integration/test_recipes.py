@@ -325,7 +325,7 @@ def test_several_trainings_share_one_gpu(finished_project: Project) -> None:
 
 def test_the_controller_runs_as_a_job(finished_project: Project) -> None:
     output = follow(finished_project, "The controller in sbatch or tmux")
-    assert jobs(output)["publish"] == 2
+    assert jobs(output)["tabulate"] == 1
     (script,) = [text for kind, text in SECTIONS["The controller in sbatch or tmux"] if kind == "sbatch"]
     run(finished_project, ["bash", "-n"], script)
     unset = [line for line in script.split("\n") if line.startswith("unset")]

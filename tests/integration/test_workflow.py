@@ -86,13 +86,12 @@ def test_an_edit_of_the_loss_reruns_training_and_what_follows(project: Project) 
         "train": 6,
         "evaluate": 6,
         "tabulate": 1,
-        "publish": 2,
     }
 
 
 def test_an_edit_of_the_recall_code_reruns_only_evaluation(project: Project) -> None:
     project.edit("pipeline/evaluation/ranks.py", "scores > best", "scores >= best")
-    assert project.would_run(MADE) == {"evaluate": 6, "tabulate": 1, "publish": 2}
+    assert project.would_run(MADE) == {"evaluate": 6, "tabulate": 1}
 
 
 def test_an_edit_of_a_comment_or_docstring_reruns_nothing(project: Project) -> None:
@@ -105,16 +104,16 @@ def test_an_edit_of_a_comment_or_docstring_reruns_nothing(project: Project) -> N
 def test_a_changed_learning_rate_reruns_the_experiments_that_use_it(project: Project) -> None:
     faster = {"mule-nc": {"settings": {"training": {"learning_rate": 0.0005}}}}
     project.configure(**{**DEMO, "experiments": {**FEW, **faster}})
-    assert project.would_run(MADE) == {"train": 1, "evaluate": 1, "tabulate": 1, "publish": 2}
+    assert project.would_run(MADE) == {"train": 1, "evaluate": 1, "tabulate": 1}
     project.configure(**WITH_FEW, pretraining={"epochs": 1, "learning_rate": 0.0005})
     jobs = project.would_run(MADE)
-    assert jobs == {"pretrain": 2, "train": 2, "evaluate": 2, "tabulate": 1, "publish": 2}
+    assert jobs == {"pretrain": 2, "train": 2, "evaluate": 2, "tabulate": 1}
 
 
 def test_a_second_seed_trains_only_what_is_new(project: Project) -> None:
     project.configure(**WITH_FEW, seeds=[0, 1])
     jobs = project.would_run(MADE)
-    assert jobs == {"pretrain": 2, "train": 6, "evaluate": 6, "tabulate": 1, "publish": 2}
+    assert jobs == {"pretrain": 2, "train": 6, "evaluate": 6, "tabulate": 1}
 
 
 def test_another_seed_of_bert_reruns_only_its_rows(project: Project) -> None:
@@ -126,7 +125,6 @@ def test_another_seed_of_bert_reruns_only_its_rows(project: Project) -> None:
         "train": 1,
         "evaluate": 1,
         "tabulate": 1,
-        "publish": 2,
     }
 
 

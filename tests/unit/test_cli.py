@@ -51,7 +51,7 @@ DEFAULTS: dict[str, Any] = {
     ("words", "given"),
     [
         ([], {}),
-        (["--report", "--pretrained"], {}),  # as rules give files that a job does not have
+        (["--report", "--pretrained", "--seed"], {}),  # as rules give files that a job does not have
         (["--report", "a.csv", "--pretrained", "a.pt"],
          {"report": Path("a.csv"), "pretrained": [Path("a.pt")]}),
         (["--kind", "b", "--seed", "3", "--exact"], {"kind": "b", "seed": 3, "exact": True}),

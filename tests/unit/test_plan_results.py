@@ -1,6 +1,5 @@
 """Which translations, evaluations and pages a result is made of."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import pytest
 from plans import ADDED, FACEBOOK, MSCOCO, MULTI30K, each, paper_plan, plan_of
 
 from pipeline.common.errors import InputError
-from pipeline.plan import pages, tables, targets, training, translation
+from pipeline.plan import pages, tables, training, translation
 from pipeline.plan.plan import Plan
 
 DEMO = "work/demo/multi30k"
@@ -227,74 +226,11 @@ def test_a_figure_shows_the_first_seed_on_its_own_data_set(
 # The report.
 
 
-def test_a_report_names_its_own_tables_and_captions(mine: Plan) -> None:
-    files = each("work/results/demo/comparison/*.csv", ["mine", "berts", "table1"])
-    assert pages.comparisons(mine) == files
-    assert pages.comparison_arguments(mine) == [
-        f"{name}={path}" for name, path in zip(("mine", "berts", "table1"), files, strict=True)
-    ]
-    arguments = [
-        *each("multi30k *=work/demo/multi30k/captions/*.csv", MULTI30K),
-        *each("mscoco *=work/demo/mscoco/captions/*.csv", MSCOCO),
-    ]
-    assert pages.caption_arguments(mine) == arguments
-    assert pages.captions(mine) == [argument.split("=")[1] for argument in arguments]
-    assert (pages.claims(mine), pages.verdicts(mine), pages.verdict_arguments(mine)) == ([], [], [])
-    assert pages.counts(mine) == ["work/results/demo/counts.csv"]
-    assert pages.count_arguments(mine) == ["--counts=work/results/demo/counts.csv"]
-    assert pages.curves(mine) == sorted(
-        f"work/demo/{dataset}/experiments/{name}/seed{seed}/curves.csv"
-        for dataset, name in [
-            *((dataset, name) for dataset in ("multi30k", "mscoco") for name in ("mule-full", "embn-en")),
-            ("multi30k", "bert-parallel-embn"),
-        ]
-        for seed in (3, 4)
-    )
-
-
-def test_a_papers_report_has_its_claims_and_figures() -> None:
+def test_a_report_has_what_its_tables_need(mine: Plan) -> None:
+    assert (pages.claims(mine), pages.verdicts(mine)) == ([], [])  # its tables are of no paper
+    assert pages.counts(mine) == ["results/counts.csv"]
     plan = plan_of(report=["table2", "smalr/figure1b", "lessons/figure3"])
     assert pages.claims(plan) == each("config/claims/*.yaml", ["mule", "lessons", "smalr"])
-    folder = "work/results/demo"
-    assert pages.verdict_arguments(plan) == [
-        f"--claims={folder}/claims.csv",
-        f"--claim-comparisons={folder}/comparison/claims.csv",
-    ]
+    assert (pages.verdicts(plan), pages.counts(plan)) == (["results/claims.csv"], [])
     figures = ["lessons/figure3.svg", "figure3.html", "smalr/figure1b.svg"]
-    assert pages.figures(plan) == [f"{folder}/{name}" for name in figures]
-    assert pages.counts(plan) == []
-    assert pages.published_beside(plan, "", "report.html") == [
-        f"results/{name}"
-        for name in [
-            *each("*.csv", ["table2", "smalr/figure1b", "lessons/figure3"]),
-            *each("comparison/*.csv", ["table2", "smalr/figure1b", "lessons/figure3"]),
-            *("claims.csv", "comparison/claims.csv", *figures),
-        ]
-    ]  # fmt: skip
-
-
-def test_results_are_copied_from_their_scales_folder(mine: Plan) -> None:
-    assert pages.table_to_publish(mine, "", "mine") == "results/demo/mine.csv"
-    assert pages.table_to_publish(mine, "demo/", "mine") == "work/results/demo/mine.csv"
-    assert pages.comparison_to_publish(mine, "", "mine") == "results/demo/comparison/mine.csv"
-    assert pages.published_beside(mine, "", "counts.csv") == []
-    shown, of_scale = (pages.published_beside(mine, place, "report.html") for place in ("", "demo/"))
-    assert shown == [
-        *each("results/*.csv", ["mine", "berts", "table1"]),
-        *each("results/comparison/*.csv", ["mine", "berts", "table1"]),
-        *each("results/figure*.html", ["3", "4"]),
-    ]
-    assert [path.replace("results/", "results/demo/", 1) for path in shown] == of_scale
-
-
-@pytest.mark.parametrize("name", ["mine", "mine-row2", "claims", "table1", "lessons/table1", "parameters"])
-def test_a_result_with_a_comparison_is_published_together_with_it(mine: Plan, name: str) -> None:
-    assert re.fullmatch(targets.compared_results(mine), name)
-    for file in (f"{name}.csv", f"comparison/{name}.csv"):
-        assert not re.fullmatch(targets.single_results(mine), file)
-
-
-@pytest.mark.parametrize("file", ["counts.csv", "report.html", "smalr/figure3.svg"])
-def test_a_result_without_a_comparison_is_published_singly(mine: Plan, file: str) -> None:
-    assert re.fullmatch(targets.single_results(mine), file)
-    assert not re.fullmatch(targets.compared_results(mine), file.removesuffix(".csv"))
+    assert pages.figures(plan) == [f"results/{name}" for name in figures]

@@ -7,7 +7,7 @@ from plans import ADDED, FACEBOOK, MSCOCO, MULTI30K, TEN, each, plan_of
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
-from pipeline.plan import captions, search, tables, training, translation, words
+from pipeline.plan import captions, search, training, translation, words
 from pipeline.plan.code import code_of
 from pipeline.plan.plan import Plan
 from pipeline.stages import STAGES
@@ -67,22 +67,6 @@ def test_vocabularies_have_the_captions_and_the_reduction_of_their_experiment(
     reduced = each("work/paper/mscoco/words/augmented/dictionary-5/*.h5", [*MSCOCO[1:], *TRANSLATED])
     whole = "work/paper/mscoco/words/augmented/en.h5"
     assert words.vocabularies(paper, "mscoco", "mule-ten-dictionary-5") == [whole, *reduced]
-
-
-def test_words_are_reduced_with_their_own_dictionary_to_english(paper: Plan) -> None:
-    for code in [*MSCOCO[1:], *TRANSLATED]:
-        files = words.mapped_to_english(paper, "mscoco", "augmented", "dictionary-5", code)
-        assert files == {
-            "english": "work/paper/mscoco/words/augmented/en.h5",
-            "dictionary": f"{FACEBOOK}/arrival/dictionaries/en-{code}.txt",
-        }
-        assert words.english_options(files) == [
-            f"--english={files['english']}",
-            f"--dictionaries={files['dictionary']}",
-        ]
-    for reduction, code in (("dictionary-5", "en"), ("pca-50", "de"), ("frequency-5", "de")):
-        assert words.mapped_to_english(paper, "mscoco", "augmented", reduction, code) == {}
-    assert words.english_options({}) == []
 
 
 def test_vectors_are_trained_on_multi30ks_text_if_it_has_the_language(flickr8k: Plan) -> None:
@@ -178,20 +162,6 @@ def test_without_english_nothing_is_translated() -> None:
         training.translations(plan_of(datasets={"mine": own}), "mine", "mule-full-human+mt")
 
 
-def test_training_begins_with_pretrained_weights_and_the_steps_of_another_experiment(demo: Plan) -> None:
-    folder = "work/demo/multi30k/experiments"
-    assert training.initial_weights(demo, "multi30k", "mule-full", 3) == [
-        f"{folder}/mule-full/seed3/pretrained.pt"
-    ]
-    assert training.initial_weights(demo, "multi30k", "parallel-embn", 3) == []
-    equal = training.steps_of(demo, "multi30k", "embn-equal-steps-fr", 3)
-    assert equal == [f"{folder}/parallel-embn/seed3/model.pt"]
-    assert training.steps_of(demo, "multi30k", "mule-full", 3) == []
-    assert training.event_option(demo, "multi30k", "mule-full", 3) == ""
-    watched = training.event_option(plan_of(tensorboard=True), "multi30k", "mule-full", 3)
-    assert watched == "--events=work/demo/tensorboard/multi30k/mule-full/seed3"
-
-
 def test_an_assignment_is_learned_from_what_its_model_reads(flickr8k: Plan) -> None:
     (entries,) = training.initial_weights(flickr8k, "multi30k", "smalr", 3)
     digest = Path(entries).parts[-3]
@@ -227,12 +197,6 @@ def test_a_bert_is_a_folder_of_the_workflow_of_the_user_or_a_model_of_the_hub(
     hub = plan_of(bert={"model": "bert-base-multilingual-cased"})
     assert words.bert_model(hub, "multi30k") == "bert-base-multilingual-cased"
     assert words.bert_files(hub, "multi30k") == []
-
-
-def test_parameters_are_counted_with_the_augmented_vocabularies_of_ten_languages(flickr8k: Plan) -> None:
-    folder = "work/flickr8k/multi30k"
-    assert tables.counted_words(flickr8k) == each(f"{folder}/words/augmented/*.h5", TEN)
-    assert tables.counted_characters(flickr8k) == each(f"{folder}/spelled/augmented/*.h5", TEN)
 
 
 def test_models_that_read_whole_vocabularies_can_be_searched_with(demo: Plan) -> None:

@@ -15,13 +15,14 @@ rule split:
     resources:
         **needs(mem_mb=4000, runtime=10),
     params:
-        options=for_job(captions.split_options),
-        requested=lambda w, input: arguments("--requested", input.requested[:1]),
+        settings=for_job(captions.split_settings),
+        images=SETTINGS.images.list or [],
+        requested=lambda w, input: input.requested[:1],
     message:
         "Splitting the images of {wildcards.dataset}"
     shell:
-        "python -m pipeline split {params.options:q} {params.requested:q} "
-        "--output {output:q} > {log:q} 2>&1"
+        "python -m pipeline split --settings {params.settings:q} --image-list {params.images:q} "
+        "--requested {params.requested:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule read_captions:
@@ -40,13 +41,13 @@ rule read_captions:
     resources:
         **needs(mem_mb=4000, runtime=10),
     params:
-        options=for_job(captions.caption_options),
-        requested=lambda w, input: arguments("--requested", input.requested[:1]),
+        settings=for_job(captions.caption_settings),
+        requested=lambda w, input: input.requested[:1],
     message:
         "Reading the captions of {wildcards.dataset} in {wildcards.language}"
     shell:
         "python -m pipeline read-captions --language {wildcards.language} "
-        "--split {input.split:q} {params.options:q} {params.requested:q} --output {output:q} > {log:q} 2>&1"
+        "--split {input.split:q} --settings {params.settings:q} --requested {params.requested:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule tokenize:

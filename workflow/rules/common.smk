@@ -16,7 +16,6 @@ os.environ.update(
 )
 
 from pipeline import settings as configuration
-from pipeline.common.block import Block
 from pipeline.common.errors import error_message
 from pipeline.plan import (
     captions,
@@ -29,7 +28,6 @@ from pipeline.plan import (
     search,
     sources,
     tables,
-    targets,
     training,
     translation,
     words,
@@ -90,7 +88,7 @@ def for_job(function, attribute=None, **chosen):
         with refusing():
             found = function(subject, **values, **chosen)
             found = getattr(found, attribute) if attribute else found
-            return found.as_json() if isinstance(found, Block) else found
+            return found.as_json() if hasattr(found, "as_json") else found
 
     return of_wildcards
 
@@ -127,7 +125,6 @@ SCALED = paths.ScaleFiles("{scale}")
 DATA = paths.DatasetFiles("{scale}", "{dataset}")
 MODEL = paths.ModelFiles("{scale}", "{dataset}", "{experiment}", "{seed}")
 ASSIGNMENT = paths.AssignmentFiles("{scale}", "{dataset}", "{digest}", "{seed}")
-RESULTS = PLAN.results
 
 
 wildcard_constraints:

@@ -20,7 +20,7 @@ rule find_images:
     message:
         "Locating the images of {wildcards.dataset}"
     shell:
-        "python -m pipeline find-images --images {input.images:q} --split {input.split:q} {params.hint:q} {params.names} "
+        "python -m pipeline find-images --images {input.images:q} --split {input.split:q} --missing-hint {params.hint:q} {params.names} "
         "--output {output:q} > {log:q} 2>&1"
 
 

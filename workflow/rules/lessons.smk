@@ -15,11 +15,13 @@ rule read_caption_part:
     resources:
         **needs(mem_mb=2000, runtime=10),
     params:
-        options=for_job(lessons.part_options),
+        settings=for_job(lessons.part_settings),
+        origin=for_job(captions.own_origin),
     message:
         "Reading the {wildcards.part} part of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline read-caption-part --part {wildcards.part} --language {wildcards.language} {params.options:q} "
+        "python -m pipeline read-caption-part --part {wildcards.part} --language {wildcards.language} --settings {params.settings:q} "
+        "--split {input.split:q} --sentences {input.sentences:q} --origin {params.origin} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -55,11 +57,11 @@ rule sample_halves:
     resources:
         **needs(mem_mb=2000, runtime=10),
     params:
-        language=for_job(lessons.halves_language),
+        language=lambda w: w.suffix.removeprefix("-"),
     message:
         "Sampling halves of the training images of {wildcards.dataset}"
     shell:
-        "python -m pipeline sample-halves --split {input:q} --seed {wildcards.seed} {params.language:q} "
+        "python -m pipeline sample-halves --split {input:q} --seed {wildcards.seed} --language {params.language:q} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -144,9 +146,9 @@ rule evaluate_lessons:
 
 rule draw_languages:
     input:
-        RESULTS.in_work("comparison/lessons/figure3.csv"),
+        "results/comparison/lessons/figure3.csv",
     output:
-        RESULTS.in_work("lessons/figure3.svg"),
+        "results/lessons/figure3.svg",
     log:
         "work/logs/figures/lessons-figure3.log",
     localrule: True

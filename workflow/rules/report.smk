@@ -7,19 +7,18 @@ rule judge_claims:
         counts=pages.counts(PLAN),
         claims=pages.claims(PLAN),
     output:
-        claims=RESULTS.in_work("claims.csv"),
-        comparison=RESULTS.in_work("comparison/claims.csv"),
+        claims="results/claims.csv",
+        comparison="results/comparison/claims.csv",
     log:
         "work/logs/tables/claims.log",
     localrule: True
     params:
         settings=for_job(configuration.claim_settings),
-        counts=pages.count_arguments(PLAN),
     message:
         "Judging the papers' claims"
     shell:
         "python -m pipeline judge-claims --settings {params.settings:q} --evaluations {input.evaluations:q} "
-        "{params.counts:q} --claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} > {log:q} 2>&1"
+        "--counts {input.counts:q} --claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
 rule draw_retrieved:
@@ -27,7 +26,7 @@ rule draw_retrieved:
         unpack(for_job(pages.figure_inputs)),
         templates=TEMPLATES,
     output:
-        RESULTS.in_work("figure{number}.html"),
+        "results/figure{number}.html",
     log:
         "work/logs/figures/figure{number}.log",
     wildcard_constraints:
@@ -36,13 +35,12 @@ rule draw_retrieved:
         **needs(mem_mb=4000, runtime=30),
     params:
         settings=for_job(pages.figure_settings),
-        images=lambda w, input: arguments("--images", input.images),
     message:
         "Drawing Figure {wildcards.number}"
     shell:
         "python -m pipeline draw-retrieved --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
-        "{params.images:q} --output {output:q} > {log:q} 2>&1"
+        "--images {input.images:q} --output {output:q} > {log:q} 2>&1"
 
 
 # Run times are shown as they are; if they change, the report is not written again.
@@ -50,18 +48,18 @@ rule write_report:
     input:
         comparisons=pages.comparisons(PLAN),
         claims=pages.verdicts(PLAN),
+        claim_comparisons=pages.verdicts(PLAN, "results/comparison"),
         figures=for_job(pages.figures),
         curves=for_job(pages.curves),
         captions=for_job(pages.captions),
         templates=TEMPLATES,
     output:
-        RESULTS.in_work("report.html"),
+        "results/report.html",
     log:
         "work/logs/report.log",
     localrule: True
     params:
         settings=for_job(pages.report_settings),
-        claims=pages.verdict_arguments(PLAN),
         benchmarks=PLAN.files.benchmarks,
         comparisons=pages.comparison_arguments(PLAN),
         captions=for_job(pages.caption_arguments),
@@ -69,6 +67,6 @@ rule write_report:
         "Writing {output}"
     shell:
         "python -m pipeline write-report --settings {params.settings:q} --comparisons {params.comparisons:q} "
-        "{params.claims:q} --figures {input.figures:q} "
+        "--claims {input.claims:q} --claim-comparisons {input.claim_comparisons:q} --figures {input.figures:q} "
         "--curves {input.curves:q} --captions {params.captions:q} --benchmarks {params.benchmarks:q} "
         "--output {output:q} > {log:q} 2>&1"

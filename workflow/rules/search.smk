@@ -13,10 +13,8 @@ rule build_index:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-build-index.tsv"
     resources:
         **needs(mem_mb=4000, runtime=growing(30)),
-    params:
-        images=lambda w, input: arguments("--images", input.images),
     message:
         "Indexing the test images of {wildcards.dataset} with {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "python -m pipeline build-index --model {input.model:q} --features {input.features:q} {params.images:q} "
+        "python -m pipeline build-index --model {input.model:q} --features {input.features:q} --images {input.images:q} "
         "--captions {input.captions:q} --split test --output {output:q} > {log:q} 2>&1"

@@ -1,9 +1,9 @@
 # SMALR's Figures 1b and 3: recall against languages and parameters.
 rule draw_scaling:
     input:
-        RESULTS.in_work("comparison/smalr/figure{number}.csv"),
+        "results/comparison/smalr/figure{number}.csv",
     output:
-        RESULTS.in_work("smalr/figure{number}.svg"),
+        "results/smalr/figure{number}.svg",
     log:
         "work/logs/figures/smalr-figure{number}.log",
     wildcard_constraints:
@@ -26,8 +26,8 @@ rule count_smalr_parameters:
         spelled=for_job(tables.counted_characters),
         papers="config/papers/smalr/parameters.csv",
     output:
-        table=RESULTS.in_work("smalr/parameters.csv"),
-        comparison=RESULTS.in_work("comparison/smalr/parameters.csv"),
+        table="results/smalr/parameters.csv",
+        comparison="results/comparison/smalr/parameters.csv",
     log:
         "work/logs/tables/smalr-parameters.log",
     localrule: True

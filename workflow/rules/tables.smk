@@ -1,12 +1,12 @@
-# A table is made in work/results and then published: Snakemake deletes the outputs of a job before it runs and when it
-# fails, and a finished table must outlast both.
+# A table is of the scale that was requested last: another scale is other evaluations and settings, so that Snakemake makes
+# it again.
 rule tabulate:
     input:
         unpack(for_job(tables.table_evaluations)),
         papers=for_job(tables.printed_numbers),
     output:
-        table=RESULTS.in_work("{table}.csv"),
-        comparison=RESULTS.in_work("comparison/{table}.csv"),
+        table="results/{table}.csv",
+        comparison="results/comparison/{table}.csv",
     log:
         "work/logs/tables/{table}.log",
     wildcard_constraints:
@@ -21,54 +21,12 @@ rule tabulate:
         "--table {output.table:q} --comparison {output.comparison:q} --papers {input.papers:q} > {log:q} 2>&1"
 
 
-# A finished table goes into results/{scale}, which no other scale writes to (`place` is the scale). From there it goes into
-# results/ (`place` is empty), which shows the scale that was requested last. Another scale is another input of that job, so
-# a table of one scale never passes for a table of another. One job with both outputs would not do: while one output has
-# never been made, Snakemake does not notice that the input has changed.
-rule publish:
-    input:
-        table=for_job(pages.table_to_publish),
-        comparison=for_job(pages.comparison_to_publish),
-    output:
-        table="results/{place}{table}.csv",
-        comparison="results/{place}comparison/{table}.csv",
-    log:
-        "work/logs/tables/{place}{table}-publish.log",
-    wildcard_constraints:
-        place=RESULTS.places,
-        table=targets.compared_results(PLAN),
-    localrule: True
-    message:
-        "Writing {output.table}"
-    shell:
-        "python -m pipeline publish --files {input:q} --outputs {output:q} > {log:q} 2>&1"
-
-
-rule publish_file:
-    """copy another finished result to where it replaces an earlier one"""
-    input:
-        made=for_job(pages.file_to_publish),
-        beside=for_job(pages.published_beside),
-    output:
-        "results/{place}{file}",
-    log:
-        "work/logs/tables/{place}{file}-publish.log",
-    wildcard_constraints:
-        place=RESULTS.places,
-        file=targets.single_results(PLAN),
-    localrule: True
-    message:
-        "Writing {output}"
-    shell:
-        "python -m pipeline publish --files {input.made:q} --outputs {output:q} > {log:q} 2>&1"
-
-
 # Two experiments over all configured seeds: results/compare/multi30k/mule-full-vs-parallel-embn.csv.
 rule compare:
     input:
         unpack(for_job(tables.compared_evaluations)),
     output:
-        RESULTS.in_work("compare/{dataset}/{first}-vs-{second}.csv"),
+        "results/compare/{dataset}/{first}-vs-{second}.csv",
     log:
         "work/logs/tables/compare-{dataset}-{first}-vs-{second}.log",
     wildcard_constraints:
@@ -88,9 +46,9 @@ rule count_captions:
         captions=tables.counted_captions(PLAN),
         papers="config/papers/table1.csv",
     output:
-        table=RESULTS.in_work("table1.csv"),
-        comparison=RESULTS.in_work("comparison/table1.csv"),
-        counts=RESULTS.in_work("counts.csv"),
+        table="results/table1.csv",
+        comparison="results/comparison/table1.csv",
+        counts="results/counts.csv",
     log:
         "work/logs/tables/table1.log",
     localrule: True
@@ -111,8 +69,8 @@ rule measure_vocabulary_overlap:
         comparable=for_job(tables.overlapping_text, part="comparable"),
         papers="config/papers/lessons/table1.csv",
     output:
-        table=RESULTS.in_work("lessons/table1.csv"),
-        comparison=RESULTS.in_work("comparison/lessons/table1.csv"),
+        table="results/lessons/table1.csv",
+        comparison="results/comparison/lessons/table1.csv",
     log:
         "work/logs/tables/lessons-table1.log",
     localrule: True
@@ -132,8 +90,8 @@ rule count_parameters:
     input:
         papers="config/papers/parameters.csv",
     output:
-        table=RESULTS.in_work("parameters.csv"),
-        comparison=RESULTS.in_work("comparison/parameters.csv"),
+        table="results/parameters.csv",
+        comparison="results/comparison/parameters.csv",
     log:
         "work/logs/tables/parameters.log",
     localrule: True

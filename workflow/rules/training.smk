@@ -67,7 +67,7 @@ rule train:
     threads: SETTINGS.training.threads
     resources:
         **needs(mem_mb=8000, runtime=growing(720), disk_mb=4000, gpu=SETTINGS.gpu),
-        events=for_job(training.event_option),
+        events=for_job(training.events),
     params:
         settings=for_job(configuration.experiment_settings),
         checkpoint=SCALED.checkpoint("{dataset}-{experiment}-{seed}"),
@@ -77,7 +77,7 @@ rule train:
         "python -m pipeline train --code {params.code} --settings {params.settings:q} --features {input.features:q} "
         "--sentences {input.sentences:q} --translations {input.translations:q} --words {input.words:q} "
         "--pretrained {input.pretrained:q} --steps-of {input.steps_of:q} --checkpoint {params.checkpoint:q} --curves {output.curves:q} "
-        "--gpus {resources.gpu} {resources.events} --output {output.model:q} > {log:q} 2>&1"
+        "--gpus {resources.gpu} --events {resources.events} --output {output.model:q} > {log:q} 2>&1"
 
 
 rule evaluate:

@@ -121,7 +121,7 @@ rule tabulate_translation_quality:
     input:
         for_job(translation.measured_pairs),
     output:
-        RESULTS.in_work("translation-quality.csv"),
+        "results/translation-quality.csv",
     log:
         "work/logs/tables/translation-quality.log",
     localrule: True

@@ -56,13 +56,12 @@ rule build_vocabulary:
     params:
         settings=for_job(words.word_settings),
         origin=for_job(captions.caption_origin),
-        vectors=lambda w, input: arguments("--vectors-file", input.vectors),
     message:
         "Vocabulary and FastText vectors of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
         "python -m pipeline build-vocabulary --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
-        "--settings {params.settings:q} {params.vectors:q} --output {output:q} > {log:q} 2>&1"
+        "--settings {params.settings:q} --vectors-file {input.vectors:q} --output {output:q} > {log:q} 2>&1"
 
 
 # Smaller vocabularies: rare words are left out or read as English ones, or vectors have fewer dimensions.
@@ -82,13 +81,12 @@ rule reduce_vocabulary:
         **needs(mem_mb=4000, runtime=10),
     params:
         origin=for_job(captions.caption_origin),
-        english=lambda w, input: words.english_options(input),
     message:
         "Vocabulary of {wildcards.dataset} in {wildcards.language} ({wildcards.captions}, {wildcards.reduction})"
     shell:
         "python -m pipeline reduce-vocabulary --language {wildcards.language} --captions {wildcards.captions} "
         "--reduction {wildcards.reduction} --words {input.words:q} --sentences {input.sentences:q} "
-        "--caption-origin {params.origin:q} --translations {input.translations:q} {params.english:q} "
+        "--caption-origin {params.origin:q} --translations {input.translations:q} --english {input.english:q} --dictionaries {input.dictionary:q} "
         "--output {output:q} > {log:q} 2>&1"
 
 
