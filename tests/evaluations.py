@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pipeline import settings as configuration
 from pipeline.common.files import sha256
 from pipeline.evaluation.evaluate import RANK_COLUMNS
 from pipeline.tables.cells import cells
+from pipeline.tables.claim_terms import read_claims
 from pipeline.tables.result_files import paper_numbers
 from pipeline.tables.statistics import METRICS
 
@@ -130,3 +132,10 @@ def write_printed_evaluations(folder: Path, tables: Sequence[str], metrics: Sequ
                 of_model = test.setdefault((cell.dataset, cell.experiment, cell.queries, 0), {})
                 of_model.setdefault(cell.language, recalls["mR"] if set(recalls) == {"mR"} else recalls)
     return write_evaluations(folder, test, images=1000, sentences=1)
+
+
+@cache
+def claims_of(paper: str) -> list[dict[str, Any]]:
+    """The claims of a paper, with those of its published code."""
+    experiments = configuration.load({"scale": "paper"}, ROOT / "config").experiments
+    return read_claims(ROOT / f"config/claims/{paper}.yaml", experiments)

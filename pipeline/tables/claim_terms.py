@@ -3,7 +3,7 @@
 import itertools
 import re
 import reprlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Required
@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from pipeline.common.errors import raise_together
 from pipeline.common.files import require_file
 from pipeline.common.yaml_files import read_yaml
+from pipeline.tables.averages import ALL, ALL_OF_PAPER, HUMAN, HUMAN_OF_PAPER
 from pipeline.tables.claimed_counts import COUNT, count_mistakes
 from pipeline.tables.statistics import METRICS
 
@@ -32,7 +33,7 @@ _SIZES = ("within", "at_most", "not_below")
 _STATEMENT: dict[str, Any] = {
     "greater": _Texts,
     "than": _Texts,
-    "in": str | dict[str, list[str]],
+    "in": _Texts | dict[str, list[str]],
     "metrics": list[str],
     "by": dict[str, float],
     "best_of_than": bool,
@@ -51,9 +52,23 @@ _CLAIM: dict[str, Any] = {
     **_JUDGED_BY,
 }
 _TERM = re.compile(
-    r"(?:(?P<weight>\d+(?:[.]\d+|/[1-9]\d*)?) \* )?"
-    r"(?P<name>[a-z0-9+-]+)(?:/(?P<queries>translated|average|learned))?(?:@(?P<language>[a-z]{2}))?"
+    r"(?:(?P<weight>\d+(?:[.]\d+)?) \* )?"
+    r"(?P<name>[a-z0-9+-]+)(?:/(?P<queries>translated|average|learned))?(?:@(?P<language>[a-z]{2}|HA|A))?"
 )
+
+
+@dataclass(frozen=True)
+class Part:
+    """A recall in a side of a comparison, with its weight.
+
+    average: HA or A, if it is one of the languages of a mean.
+    """
+
+    weight: float
+    name: str
+    queries: str
+    language: str
+    average: str
 
 
 @dataclass(frozen=True)
@@ -95,14 +110,39 @@ class Comparison:
         return difference > 1e-9 and (self.at_most is None or difference <= self.at_most)
 
 
-def read_claims(path: Path) -> list[Row]:
-    """Read and check the claims of a paper; raises `InputError` that lists every mistake."""
+def read_claims(path: Path, experiments: Container[str]) -> list[Row]:
+    """Read and check the claims of a paper; raises `InputError` that lists every mistake.
+
+    A claim about experiments that `experiments` has `-as-code` too is followed by the same claim about them.
+    """
     require_file(path, "the list of claims", "Give config/claims/mule.yaml.")
     claims: list[Row] = read_yaml(path, list)
     heading = f"{path}: mistakes in claims:"
     raise_together(_mistaken_types(claims), heading)
     raise_together((mistake for claim in claims for mistake in _mistakes(claim)), heading)
-    return claims
+    return [one for claim in claims for one in (claim, *_as_code(claim, experiments))]
+
+
+def _as_code(claim: Row, experiments: Container[str]) -> Iterator[Row]:
+    """The claim about the experiments that follow the published code, if it names any."""
+
+    def renamed(text: str) -> str:
+        return " ".join(
+            f"{word}-as-code" if f"{word}-as-code" in experiments else word for word in text.split(" ")
+        )
+
+    statements = [
+        {**statement, **{side: [*map(renamed, _as_list(statement[side]))] for side in ("greater", "than")}}
+        for statement in claim.get("compare", [])
+    ]
+    twin = {
+        **claim,
+        "id": f"{claim['id']}-as-code",
+        "claim": f"{claim['claim']} (as published code)",
+        "compare": statements,
+    }
+    if [*comparisons(twin)] != [*comparisons(claim)]:
+        yield twin
 
 
 def comparisons(claim: Mapping[str, Any]) -> Iterator[Comparison]:
@@ -110,7 +150,9 @@ def comparisons(claim: Mapping[str, Any]) -> Iterator[Comparison]:
     for statement in claim.get("compare", []):
         places = statement["in"]
         columns = (
-            [(places, "")] if isinstance(places, str) else [(n, code) for n in places for code in places[n]]
+            [(n, code) for n in places for code in places[n]]
+            if isinstance(places, dict)
+            else [(n, "") for n in _as_list(places)]
         )
         others = _as_list(statement["than"])
         thans = [tuple(others)] if statement.get("best_of_than") else [(one,) for one in others]
@@ -132,6 +174,23 @@ def terms(text: str) -> list[tuple[int, dict[str, Any]]]:
             raise ValueError(part)
         signed_terms.append((sign, term.groupdict()))
     return signed_terms
+
+
+def parts(text: str, language: str, dataset: str) -> list[Part]:
+    """The recalls of one side of a comparison; a mean over languages has one for each.
+
+    Args:
+        language: of the terms that name none. dataset: of the paper.
+    """
+    averages = {HUMAN: HUMAN_OF_PAPER.get(dataset, []), ALL: ALL_OF_PAPER}
+    found = []
+    for sign, term in terms(text):
+        named = term["language"] or language
+        languages = averages.get(named, [named])
+        weight = sign * float(term["weight"] or 1) / len(languages)
+        average = named if named in averages else ""
+        found += [Part(weight, term["name"], term["queries"] or "original", x, average) for x in languages]
+    return found
 
 
 def _mistaken_types(claims: list[Any]) -> Iterator[str]:
@@ -167,7 +226,7 @@ def _statement_mistakes(where: str, statement: Row) -> Iterator[str]:
             example = "embn, embn-en/translated, smalr/average or 0.5 * embn@en"
             yield f"{where}: {error.args[0]!r} is not a term like {example}"
             continue
-        if bare and isinstance(statement["in"], str):
+        if bare and not isinstance(statement["in"], dict):
             yield f"{where}: {text!r} needs a language, such as {text}@en, or `in` needs languages"
     if len(set(_SIZES) & set(statement)) > 1:
         yield f"{where}: expected one of {', '.join(_SIZES)}"

@@ -1,7 +1,6 @@
 """A paper's claims, judged by our own numbers: config/claims/*.yaml says what each claim compares."""
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from itertools import chain
 from pathlib import Path
 from re import fullmatch
@@ -11,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from pipeline.common.files import atomic_write
-from pipeline.tables.averages import HUMAN_OF_PAPER
-from pipeline.tables.claim_terms import Comparison, comparisons, read_claims, terms
+from pipeline.tables.averages import HUMAN, HUMAN_OF_PAPER
+from pipeline.tables.claim_terms import Comparison, Part, comparisons, parts, read_claims
 from pipeline.tables.claimed_counts import judge_count
 from pipeline.tables.confounders import CONFOUNDERS, confounder_remarks, confounders
 from pipeline.tables.contrasts import Term, contrast, contrast_to_best, holm
@@ -73,7 +72,7 @@ def judge_claims(
     """
     judge = _Judge(settings, Evaluations(evaluations, settings.seeds), _read_counts(counts))
     rows, lines = [], []
-    for claim in chain.from_iterable(map(read_claims, claims)):
+    for claim in chain.from_iterable(read_claims(path, settings.experiments) for path in claims):
         row, of_claim = judge.judge(claim)
         rows.append(row)
         lines += of_claim
@@ -144,11 +143,11 @@ class _Judge:
         if set(languages) != set(of_paper):
             lacking_languages = f"{dataset} has its own captions in {', '.join(languages)}"
             return f"{lacking_languages}; in the paper {comparison.dataset} has them in {', '.join(of_paper)}"
-        sides = [[term for _, term in terms(text)] for text in (comparison.greater, *comparison.than)]
-        for term in (term for side in sides for term in side):
-            if reason := self.settings.left_out.get(term["name"]):
-                return f"{term['name']}: {reason}"
-        if reason := self._why_not_human(comparison, sides):
+        named = self._parts(comparison, comparison.greater, *comparison.than)
+        for part in named:
+            if reason := self.settings.left_out.get(part.name):
+                return f"{part.name}: {reason}"
+        if reason := self._why_not_human(comparison, named):
             return reason
         if comparison.of_size and not self._of_papers_data(comparison.dataset):
             return "closeness is a claim about size, and sizes are compared only on the paper's data"
@@ -158,20 +157,13 @@ class _Judge:
         """Whether the data set that stands for one of the paper's is the same, split and languages too."""
         return self.settings.datasets[dataset] in self.settings.papers_data
 
-    def _why_not_human(self, comparison: Comparison, sides: Sequence[Sequence[Mapping[str, str]]]) -> str:
+    def _why_not_human(self, comparison: Comparison, named: Sequence[Part]) -> str:
         """Why a mean over human captions (HA), or a human query with its translations, is not available."""
         dataset = self.settings.datasets[comparison.dataset]
-        of_paper = set(HUMAN_OF_PAPER.get(comparison.dataset, []))
-        languages_asked: set[str] = set()
-        for side in sides:
-            languages = [term["language"] or comparison.language for term in side]
-            with_translations = {
-                code
-                for term, code in zip(side, languages, strict=True)
-                if term["queries"] in ("average", "learned")
-            }
-            languages_asked |= of_paper if set(languages) == of_paper else with_translations & of_paper
-        lacking = sorted(languages_asked - set(self.settings.human[dataset]))
+        asked = {
+            part.language for part in named if part.average == HUMAN or part.queries in ("average", "learned")
+        } & set(HUMAN_OF_PAPER.get(comparison.dataset, []))
+        lacking = sorted(asked - set(self.settings.human[dataset]))
         return f"{dataset} has no human captions in {', '.join(lacking)}" if lacking else ""
 
     def _why_count_is_meaningless(self, statement: Mapping[str, Any]) -> str:
@@ -222,9 +214,7 @@ class _Judge:
         """The translations behind a comparison."""
         dataset = self.settings.datasets[comparison.dataset]
         places = [
-            (self._key(term, language, comparison.dataset), language)
-            for _, term in chain.from_iterable(map(terms, sides))
-            for language in [term["language"] or comparison.language]
+            (self._key(part, comparison.dataset), part.language) for part in self._parts(comparison, *sides)
         ]
         origins = merged_origins(self.evaluations.origins(*place) for place in places)
         human = {language for _, language in places} & set(HUMAN_OF_PAPER.get(comparison.dataset, []))
@@ -237,33 +227,32 @@ class _Judge:
     def _side(self, text: str, comparison: Comparison) -> list[Term]:
         """One side of a comparison."""
         side = []
-        for sign, term in terms(text):
-            language = term["language"] or comparison.language
-            key = self._key(term, language, comparison.dataset)
-            if self.evaluations.missing(key, language):
+        for part in self._parts(comparison, text):
+            key = self._key(part, comparison.dataset)
+            if self.evaluations.missing(key, part.language):
                 queries = "" if key[2] == "original" else f" with queries {key[2]!r}"
                 raise Untestable(
                     f"{key[1]}{queries} on {key[0]} is in none of the tables that `report` names"
                 )
-            weight = sign * float(Fraction(term["weight"] or 1))
-            side.append(Term(weight, self.evaluations.hits_of_seeds(key, language)))
+            side.append(Term(part.weight, self.evaluations.hits_of_seeds(key, part.language)))
         return side
 
     def _keys(self, text: str, comparison: Comparison) -> list[tuple[str, str, str]]:
         """The evaluations that one side of a comparison names."""
-        return [
-            self._key(term, term["language"] or comparison.language, comparison.dataset)
-            for _, term in terms(text)
-        ]
+        return [self._key(part, comparison.dataset) for part in self._parts(comparison, text)]
 
-    def _key(self, term: Mapping[str, str], language: str, dataset: str) -> tuple[str, str, str]:
-        """The evaluation that a term names; raises `Untestable` if there is no such experiment."""
-        name, singles = term["name"], self.settings.one_per_language
+    def _parts(self, comparison: Comparison, *sides: str) -> list[Part]:
+        """The recalls of some sides of a comparison."""
+        return [part for text in sides for part in parts(text, comparison.language, comparison.dataset)]
+
+    def _key(self, part: Part, dataset: str) -> tuple[str, str, str]:
+        """The evaluation that holds a recall; raises `Untestable` if there is no such experiment."""
+        name, singles, language = part.name, self.settings.one_per_language, part.language
         alone = fullmatch(r"(.+)-[a-z]{2}", name)
         if name not in self.settings.experiments and not (alone and alone[1] in singles):
             raise Untestable(f"no experiment {name} in config/experiments.yaml")
         experiment = f"{name}-{language}" if name in singles else name
-        queries = term["queries"] or "original"
+        queries = part.queries
         if queries == "translated" and experiment.endswith(f"-{language}"):
             queries = "original"  # the queries are already in the model's language
         return self.settings.datasets[dataset], experiment, queries

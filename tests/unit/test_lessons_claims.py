@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from evaluations import ROOT, write_printed_evaluations
+from evaluations import ROOT, claims_of, write_printed_evaluations
 
 from pipeline import settings as configuration
-from pipeline.tables.claim_terms import comparisons, read_claims, terms
+from pipeline.tables.claim_terms import comparisons, terms
 from pipeline.tables.claims import judge_claims
 from pipeline.tables.statistics import RECALLS
 
@@ -17,7 +17,7 @@ CLAIMS = ROOT / "config/claims/lessons.yaml"
 
 def test_every_claim_of_the_paper_is_listed_once_and_some_again_as_code() -> None:
     """Listed again are claims on pairs, halves, monolingual models or models of one caption per image."""
-    named = [claim["id"] for claim in read_claims(CLAIMS)]
+    named = [claim["id"] for claim in claims_of("lessons")]
     assert [name for name in named if not name.endswith("-as-code")] == [f"L{n:02d}" for n in range(1, 37)]
     again = {2, 3, 4, 5, *range(11, 23), *range(24, 33), 35, 36}
     assert {int(name[1:3]) for name in named if name.endswith("-as-code")} == again
@@ -27,7 +27,7 @@ def test_a_claim_as_code_compares_the_same_rows_in_their_version_as_code() -> No
     """Except for models that the code trains as the text says, and those of Gella et al."""
     alike = {"bilingual", "bi-translation", "multi-translation", "multilingual"}
     alike |= {"vse", "pivot-sym", "parallel-sym", "order", "pivot-asym", "parallel-asym"}
-    claims = {claim["id"]: claim for claim in read_claims(CLAIMS)}
+    claims = {claim["id"]: claim for claim in claims_of("lessons")}
 
     def comparisons_of(name: str) -> list[tuple[Any, ...]]:
         return [
@@ -48,7 +48,7 @@ def test_a_claim_as_code_compares_the_same_rows_in_their_version_as_code() -> No
 
 def of_text() -> dict[str, dict[str, Any]]:
     """The claims except those `-as-code`, by id."""
-    claims = {claim["id"]: claim for claim in read_claims(CLAIMS)}
+    claims = {claim["id"]: claim for claim in claims_of("lessons")}
     return {name: claim for name, claim in claims.items() if not name.endswith("-as-code")}
 
 
@@ -84,7 +84,7 @@ def test_the_required_difference_follows_the_words_of_the_text() -> None:
         ("L21", "within"): 1, ("L26", "within"): 2,
     }  # fmt: skip
     texts = of_text()
-    for claim in read_claims(CLAIMS):
+    for claim in claims_of("lessons"):
         same = texts[claim["id"].removesuffix("-as-code")]
         assert claim.get("needs") == same.get("needs"), claim["id"]
 
@@ -98,7 +98,7 @@ def test_the_paper_gains_shown_are_those_of_the_text() -> None:
         "L31": {"cs": 4.8},
     }
     found: dict[str, dict[str, Any]] = {}
-    for claim in read_claims(CLAIMS):
+    for claim in claims_of("lessons"):
         for one in comparisons(claim):
             if one.by is not None:
                 found.setdefault(claim["id"], {})[one.language] = one.by
