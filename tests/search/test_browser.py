@@ -59,14 +59,14 @@ def test_a_visit(address: str, width: int, tmp_path: Path) -> None:
 
         def check(heading: str) -> None:
             """Nothing is wider than the screen, every picture has loaded, and the text is there."""
-            assert browser.execute_script("return document.documentElement.scrollWidth") == width
             loaded = "return [...document.images].every(image => image.complete && image.naturalWidth > 0)"
+            end = time.monotonic() + 30
+            while heading not in browser.find_element("tag name", "main").text:
+                assert time.monotonic() < end, heading
             browser.execute_script("for (const image of document.images) image.loading = 'eager'")
-            end = time.monotonic() + 20
-            while not browser.execute_script(loaded) and time.monotonic() < end:
-                time.sleep(0.05)
-            assert browser.execute_script(loaded)
-            assert heading in browser.find_element("tag name", "main").text
+            while not browser.execute_script(loaded):
+                assert time.monotonic() < end, "pictures"
+            assert browser.execute_script("return document.documentElement.scrollWidth") == width
 
         browser.get(address)
         check("Captions to search with")
