@@ -76,7 +76,7 @@ class Author:
             count = self.draw.integers(*COUNTS[language])
             rows += [self.row(image, language, origin, source) for _ in range(count)]
             if self.draw.random() < 0.3:
-                rows.append(self.row(image, language, "baidu", "en"))
+                rows.append(self.row(image, language, "baidu", "de" if language == "en" else "en"))
             if language == "de" and self.draw.random() < 0.3:
                 rows.append(self.row(image, language, "human", "en"))
         return table_of([rows[place] for place in self.draw.permutation(len(rows))])

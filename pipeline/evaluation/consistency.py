@@ -20,15 +20,9 @@ from torch import Tensor
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.datasets.table import read_sentences
-from pipeline.evaluation.embed import embed_images, embed_sentences
+from pipeline.evaluation.embed import embed_images, embed_sentences, model_and_vocabularies
 from pipeline.evaluation.evaluate import preparation_of, recalls_and_counts, write_evaluation
-from pipeline.evaluation.inputs import (
-    add_features,
-    evaluation_corpus,
-    in_translation,
-    model_and_vocabularies,
-    original_sentences,
-)
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, in_translation, original_sentences
 from pipeline.evaluation.ranks import both_ranks, gallery
 from pipeline.evaluation.settings import ConsistencySettings
 from pipeline.models.consistency import Combiner, ScoredQueries, fit

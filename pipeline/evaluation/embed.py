@@ -1,14 +1,39 @@
-"""Embeddings of a whole split, in chunks, without gradients."""
+"""A trained model, and its embeddings of a whole split."""
+
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from pipeline.common.devices import to_device
-from pipeline.models.model import RetrievalModel
+from pipeline.common.errors import raise_together
+from pipeline.evaluation.inputs import read_vocabularies
+from pipeline.models.model import ModelRecord, RetrievalModel, load_model
 from pipeline.words.corpus import Corpus, LanguageCorpus
+from pipeline.words.vocabulary import Vocabulary
 
 CHUNK = 512
+
+
+def model_and_vocabularies(
+    path: Path, words: Sequence[Path]
+) -> tuple[RetrievalModel, ModelRecord, dict[str, Vocabulary]]:
+    """A trained model, its record, and the vocabulary of each of its languages.
+
+    Raises:
+        InputError: the model was trained with other words.
+    """
+    model, record = load_model(path)
+    vocabularies = read_vocabularies(words, record.settings.languages)
+    mistakes = [
+        f"{language!r}: the --words file is not the one the model was trained with"
+        for language, of_training in record.words.items()
+        if of_training != vocabularies[language].words
+    ]
+    raise_together(mistakes, f"{path}: vocabularies do not fit; train again or give the right files:")
+    return model, record, vocabularies
 
 
 @torch.inference_mode()

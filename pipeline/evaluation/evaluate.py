@@ -16,14 +16,8 @@ from pipeline.common.files import atomic_write, sha256
 from pipeline.common.rounding import tenths
 from pipeline.datasets.origins import Origins, count_by_pair
 from pipeline.datasets.table import read_sentences
-from pipeline.evaluation.embed import embed_images
-from pipeline.evaluation.inputs import (
-    add_features,
-    evaluation_corpus,
-    in_translation,
-    model_and_vocabularies,
-    original_sentences,
-)
+from pipeline.evaluation.embed import embed_images, model_and_vocabularies
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, in_translation, original_sentences
 from pipeline.evaluation.ranks import gallery, query_ranks
 from pipeline.evaluation.recall import chance_recalls, recalls
 from pipeline.evaluation.settings import EvaluateSettings

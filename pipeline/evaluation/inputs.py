@@ -13,31 +13,11 @@ from pipeline.datasets.select import original_captions
 from pipeline.datasets.table import read_sentences
 from pipeline.images.settings import FeatureSettings, expected_attributes
 from pipeline.images.store import failed_images, read_features
-from pipeline.models.model import ModelRecord, RetrievalModel, load_model
 from pipeline.models.settings import RunSettings
 from pipeline.words.corpus import Corpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary
 
 log = logging.getLogger("pipeline")
-
-
-def model_and_vocabularies(
-    path: Path, words: Sequence[Path]
-) -> tuple[RetrievalModel, ModelRecord, dict[str, Vocabulary]]:
-    """A trained model, its record, and the vocabulary of each of its languages.
-
-    Raises:
-        InputError: the model was trained with other words.
-    """
-    model, record = load_model(path)
-    vocabularies = read_vocabularies(words, record.settings.languages)
-    mistakes = [
-        f"{language!r}: the --words file is not the one the model was trained with"
-        for language, of_training in record.words.items()
-        if of_training != vocabularies[language].words
-    ]
-    raise_together(mistakes, f"{path}: vocabularies do not fit; train again or give the right files:")
-    return model, record, vocabularies
 
 
 def read_vocabularies(paths: Sequence[Path], languages: Sequence[str]) -> dict[str, Vocabulary]:

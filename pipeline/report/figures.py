@@ -11,13 +11,8 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from pipeline.evaluation.embed import embed_images, embed_sentences
-from pipeline.evaluation.inputs import (
-    add_features,
-    evaluation_corpus,
-    model_and_vocabularies,
-    original_sentences,
-)
+from pipeline.evaluation.embed import embed_images, embed_sentences, model_and_vocabularies
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences
 from pipeline.evaluation.ranks import gallery
 from pipeline.images.crops import jpeg_of
 from pipeline.images.lists import read_image_list

@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from pipeline.common.errors import InputError
 from pipeline.translation.dictionary import read_dictionaries
-from pipeline.words.components import principal_components
 from pipeline.words.make import Captions, training_sentences
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 
@@ -84,6 +82,10 @@ def with_smaller_vectors(whole: Vocabulary, size: int) -> Vocabulary:
     V words span at most V - 1 directions: the numbers of a small vocabulary in others are zeros, but for
     rounding.
     """
+    import torch  # here, since the other reductions do not need it
+
+    from pipeline.words.components import principal_components
+
     rows = np.zeros((len(whole.words), size), dtype=np.float32)
     rows[1:] = principal_components(torch.from_numpy(whole.vectors[1:]), size).numpy()
     return Vocabulary(whole.language, whole.words, rows)

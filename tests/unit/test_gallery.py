@@ -136,7 +136,7 @@ class Project:
     ) -> tuple[dict[str, Any], pd.DataFrame, Lookup]:
         """The evaluation of a model of some languages, its ranks, and the model."""
         model, saved = Lookup(), saved_model(languages)
-        self.monkeypatch.setattr("pipeline.evaluation.inputs.load_model", lambda path: (model, saved))
+        self.monkeypatch.setattr("pipeline.evaluation.embed.load_model", lambda path: (model, saved))
         output, ranks = self.folder / "test.json", self.folder / "ranks.csv.gz"
         read = [self.folder / f"{language}.csv" for language in asked or languages]
         words = [self.folder / f"{language}.h5" for language in languages]
@@ -233,7 +233,7 @@ def test_a_figure_shows_the_nearest_of_the_languages_own_candidates(project: Pro
         "g1": "bd", "g2": "db", "g3": "bd",
     }  # fmt: skip
     project.monkeypatch.setattr(
-        "pipeline.evaluation.inputs.load_model", lambda path: (Lookup(), saved_model(["en", "de"]))
+        "pipeline.evaluation.embed.load_model", lambda path: (Lookup(), saved_model(["en", "de"]))
     )
     shown_sentences, shown_queries = set(), {}
     for seed in range(8):
