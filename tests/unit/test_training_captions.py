@@ -1,6 +1,7 @@
 """The captions that a model is trained on: their origins, and a known word in each."""
 
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ import pytest
 from run_stages import block_of, train
 
 from pipeline.datasets.table import read_sentences, write_sentences
+from pipeline.images.store import store_attributes
 from pipeline.models.model import load_model
 from pipeline.training.data import Inputs, training_data
 from pipeline.training.settings import TrainSettings
+from pipeline.words.vocabulary import read_vocabulary
 
 
 def test_own_captions_that_are_translations_are_recorded_as_such(
@@ -25,9 +28,13 @@ def test_own_captions_that_are_translations_are_recorded_as_such(
     given = replace(inputs, sentences=[english, tmp_path / "de.csv"])
     written = (tmp_path / name for name in ("checkpoint.pt", "curves.csv", "model.pt"))
     train(given, experiment, "code", *written)
+    assert given.features
     saved = load_model(tmp_path / "model.pt")[1]
     assert saved.training_captions == {"en": {"human": 96}, "de": {"google": 48}}
     assert saved.training_translations == {"en-de": {"google": 48}}
+    assert saved.words == {path.stem: read_vocabulary(path).words for path in inputs.words}
+    assert saved.features == store_attributes(given.features)
+    assert saved.tokenizers["de"] == {"sacremoses": version("sacremoses")}
 
 
 def test_a_caption_without_a_known_word_is_a_query_but_not_trained_on(
