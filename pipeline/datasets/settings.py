@@ -9,7 +9,6 @@ from pipeline.common.block import (
     LARGEST,
     Block,
     Count,
-    Expected,
     PathText,
     Seed,
     Sparse,
@@ -20,16 +19,9 @@ from pipeline.common.block import (
 from pipeline.datasets.languages import unknown_code, without_tokenizer
 from pipeline.datasets.sources import names, source_named
 
-LanguageCode = Annotated[
-    str,
-    Field(pattern="^[a-z]{2}$"),
-    text_check(unknown_code),
-    Expected("a two-letter language code, such as en"),
-]
-Languages = Annotated[
-    list[LanguageCode], Unique, Expected("a list of two-letter language codes, such as [en, de]")
-]
-Origin = Annotated[Text, Expected("who made the captions, such as human or google")]
+LanguageCode = Annotated[str, Field(pattern="^[a-z]{2}$"), text_check(unknown_code)]
+Languages = Annotated[list[LanguageCode], Unique]
+Origin = Text
 Origins = dict[LanguageCode, Origin]
 Scale = Literal["demo", "flickr8k", "paper"]
 
@@ -186,9 +178,7 @@ class Dataset(Sparse):
 class Sources(Block):
     """Where published files are downloaded from, data on request lie, and how large the demo is."""
 
-    mirror: (
-        Annotated[str, Expected("a folder or an http(s) address laid out as HOST/PATH, or null")] | None
-    ) = Field(
+    mirror: str | None = Field(
         default=None,
         description=(
             "a folder or an http(s) address laid out as HOST/PATH, or null: the publishers' own servers"
@@ -201,9 +191,9 @@ class Sources(Block):
     coco_cn: PathText = Field(
         default="on-request/coco-cn", description="where COCO-CN is: a folder or an archive"
     )
-    scenes: Annotated[
-        int, Field(ge=20, le=LARGEST), Expected("scenes generated for each demo data set, 20 or more")
-    ] = Field(default=900, description="scenes generated for each demo data set")
+    scenes: Annotated[int, Field(ge=20, le=LARGEST)] = Field(
+        default=900, description="scenes generated for each demo data set"
+    )
     seed: Seed = Field(default=0, description="seed of the demo's scenes")
 
 

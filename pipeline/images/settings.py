@@ -6,19 +6,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from pipeline.common.block import Block, Count, Expected, Fraction, PathText, Sparse, Text
+from pipeline.common.block import Block, Count, Fraction, PathText, Sparse, Text
 
 CropCount = Literal[1, 10]
-Channels = Annotated[
-    list[float],
-    Field(min_length=3, max_length=3),
-    Expected("three numbers (red, green, blue, of pixels in 0..1) or null"),
-]
-Deviations = Annotated[
-    list[Annotated[float, Field(gt=0)]],
-    Field(min_length=3, max_length=3),
-    Expected("three numbers above 0 (red, green, blue, of pixels in 0..1) or null"),
-]
+Channels = Annotated[list[float], Field(min_length=3, max_length=3)]
+Deviations = Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=3, max_length=3)]
 Precision = Literal["float32", "bfloat16", "auto"]
 
 _BACKBONE = "name of a timm model, with its pretrained tag if it has one (resnet152.tv_in1k)"
@@ -73,16 +65,8 @@ class Images(Block):
         default=0.0, description="fraction of the images that may fail to decode"
     )
     sets: dict[
-        Annotated[
-            str, Field(pattern="^[a-z][a-z0-9]*$"), Expected("a name of lower-case letters and digits")
-        ],
-        Annotated[
-            FeatureSet | None,
-            Expected(
-                "settings that differ from those of images; null: the set is unavailable, and experiments "
-                "that use it are left out"
-            ),
-        ],
+        Annotated[str, Field(pattern="^[a-z][a-z0-9]*$")],
+        FeatureSet | None,
     ] = Field(
         default={},
         description=(

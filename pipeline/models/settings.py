@@ -9,21 +9,14 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from pipeline.common.block import Block, Count, Expected, Factor, Fraction, Number, Rate, Seed, Sparse, Weight
+from pipeline.common.block import Block, Count, Factor, Fraction, Number, Rate, Seed, Sparse, Weight
 from pipeline.datasets.settings import LanguageCode, Origins, Scale
 from pipeline.images.settings import FeatureSettings
 
 Hinge = Literal["sum", "max"]
 Branches = Literal["shared", "separate"]
 Embedding = Literal["universal", "hybrid"]
-Reduction = Annotated[
-    str,
-    Field(pattern="^(frequency|pca|dictionary)-[1-9][0-9]{0,8}$"),
-    Expected(
-        "a smaller vocabulary: frequency-5 (words seen 5 times or more), pca-50 (word vectors of 50 "
-        "dimensions), dictionary-5 (words seen fewer than 5 times replaced by English ones)"
-    ),
-]
+Reduction = Annotated[str, Field(pattern="^(frequency|pca|dictionary)-[1-9][0-9]{0,8}$")]
 _MARGIN = "margin of a hinge"
 
 
@@ -82,7 +75,7 @@ class Model(UniversalModel):
     )
     hidden_size: Count = Field(default=1024, description="units of the recurrent layer")
     image_hidden_size: Count = Field(default=2048, description="size of the hidden layer of the image branch")
-    dropout: Annotated[float, Field(ge=0, lt=1), Expected("a fraction from 0 to below 1")] = Field(
+    dropout: Annotated[float, Field(ge=0, lt=1)] = Field(
         default=0.5, description="fraction of the hidden units that a training step leaves out"
     )
     batch_norm_momentum: Factor = Field(
@@ -149,7 +142,7 @@ class ClassifierWeight(Block):
 class Classifier(ClassifierWeight):
     """The language classifier (LC), for all data sets."""
 
-    weights: dict[Annotated[Literal["multi30k", "mscoco"], Expected("multi30k or mscoco")], Weight] = Field(
+    weights: dict[Literal["multi30k", "mscoco"], Weight] = Field(
         default={},
         description=(
             "other weights for data sets, by the paper's data set that they stand for, such as "
@@ -214,11 +207,9 @@ class Liwe(Block):
         default=24, description="size of a character's vector: 24 in S-LIWE, 120 in L-LIWE"
     )
     max_word_length: Count = Field(default=26, description="characters of a word that are read")
-    layers: Annotated[
-        list[Count],
-        Field(min_length=1),
-        Expected("sizes of the layers over a word's characters, such as [384, 448, 300]"),
-    ] = Field(default=[384, 448, 300], description="sizes of the layers over a word's characters")
+    layers: Annotated[list[Count], Field(min_length=1)] = Field(
+        default=[384, 448, 300], description="sizes of the layers over a word's characters"
+    )
     margin: Weight = Field(default=0.2, description=_MARGIN)
     image_base: Fraction = Field(default=0.991, description="b of k = 1 - b^step between captions and images")
     caption_base: Fraction = Field(

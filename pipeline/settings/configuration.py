@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr
 
-from pipeline.common.block import Expected, Seed, Unique
+from pipeline.common.block import Seed, Unique
 from pipeline.datasets.settings import Dataset, Scale, Sources
 from pipeline.images.settings import Images
 from pipeline.models.settings import Consistency
@@ -21,26 +21,18 @@ from pipeline.tables.settings import Table
 from pipeline.translation.settings import Translation
 from pipeline.words.settings import Bert, Words
 
-DatasetName = Annotated[
-    str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$"), Expected("a name of letters, digits, _ and -")
-]
-ExperimentName = Annotated[
-    str, Field(pattern="^[a-z0-9][a-z0-9+-]*$"), Expected("a name of small letters, digits, + and -")
-]
-TableName = Annotated[
-    str,
-    Field(pattern="^([A-Za-z0-9_-]+/)?[A-Za-z0-9_-]+$"),
-    Expected("a name of letters, digits, _ and -, optionally with one folder before it, such as mine/table1"),
-]
+DatasetName = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+ExperimentName = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9+-]*$")]
+TableName = Annotated[str, Field(pattern="^([A-Za-z0-9_-]+/)?[A-Za-z0-9_-]+$")]
 
 
 class Configuration(LearningBlocks):
     """Every key of the configuration; its defaults are the papers' sizes, of scale `paper`."""
 
     scale: Scale = Field(description="demo, flickr8k or paper")
-    seeds: Annotated[
-        list[Seed], Field(min_length=1), Unique, Expected("a list of whole numbers, such as [0, 1, 2]")
-    ] = Field(default=[0], description="seeds; every model is trained with each of them")
+    seeds: Annotated[list[Seed], Field(min_length=1), Unique] = Field(
+        default=[0], description="seeds; every model is trained with each of them"
+    )
     report: Annotated[list[str], Field(min_length=1), Unique] = Field(
         default=[],
         description=(

@@ -41,7 +41,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Configuration:
         raise InputError(f"configuration: scale: found {scale!r:.100}, expected demo, flickr8k or paper")
     of_scale, values = _own_files(folder, str(scale))
     values = merge(merge(values, of_scale), expanded_paths(_with_norwegian(user)))
-    written = Configuration.from_values(values, HEADING, context=LATER, as_text=True)
+    written = Configuration.from_values(values, HEADING, context=LATER)
     tables = {name: table.with_added_rows() for name, table in written.tables.items()}
     settings = written.model_copy(update={"tables": tables})
     if "report" not in settings.model_fields_set:

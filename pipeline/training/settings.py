@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pipeline.common.block import LARGEST, Block, Count, Expected, Factor, Rate, Seed, Sparse, Unique, Weight
+from pipeline.common.block import LARGEST, Block, Count, Factor, Rate, Seed, Sparse, Unique, Weight
 from pipeline.datasets.settings import LanguageCode, Languages, Scale
 from pipeline.images.settings import FeatureSettings
 from pipeline.models.settings import (
@@ -21,7 +21,7 @@ from pipeline.models.settings import (
 )
 
 Captions = Literal["human", "human+mt", "mt", "augmented"]
-Part = Annotated[Literal["translation", "comparable"], Expected("translation or comparable")]
+Part = Literal["translation", "comparable"]
 _EPOCHS = "passes over the training data, as training.epoch_unit counts them"
 _LEARNING_RATE = "learning rate of Adam"
 
@@ -47,7 +47,7 @@ class Batches(Resources):
             "code) or images"
         ),
     )
-    batch_images: Annotated[int, Field(ge=2, le=LARGEST), Expected("images in a batch, 2 or more")] = Field(
+    batch_images: Annotated[int, Field(ge=2, le=LARGEST)] = Field(
         default=450, description="images in a batch"
     )
     sentences_per_image: Count = Field(
@@ -70,11 +70,9 @@ class TrainingSchedule(Batches):
     learning_rate_decay: Factor = Field(
         default=1.0, description="factor by which the learning rate is multiplied after each epoch"
     )
-    max_grad_norm: Annotated[
-        float | None,
-        Field(gt=0),
-        Expected("gradients are clipped to this norm, above 0, or null (no clipping)"),
-    ] = Field(default=None, description="norm to which gradients are clipped, or null: no clipping")
+    max_grad_norm: Annotated[float | None, Field(gt=0)] = Field(
+        default=None, description="norm to which gradients are clipped, or null: no clipping"
+    )
 
 
 class Training(TrainingSchedule):
@@ -108,9 +106,9 @@ class TaskTraining(Block):
         default="max",
         description="sum (over all negatives) or max (the hardest negative only, as in the paper)",
     )
-    batch_size: Annotated[
-        int, Field(ge=2, le=LARGEST), Expected("captions, or pairs of captions, in a batch, 2 or more")
-    ] = Field(default=128, description="captions, or pairs of captions, in a batch")
+    batch_size: Annotated[int, Field(ge=2, le=LARGEST)] = Field(
+        default=128, description="captions, or pairs of captions, in a batch"
+    )
     pair_step_probability: Factor = Field(
         default=0.5, description="probability of a step on caption pairs in experiments with c2c"
     )
@@ -129,19 +127,15 @@ class TaskTraining(Block):
         description="maximum number of steps; training lasts at least until the first validation",
     )
     learning_rate: Rate = Field(default=2.0e-4, description=_LEARNING_RATE)
-    divide_learning_rate_every: Annotated[
-        int | None,
-        Field(ge=1, le=LARGEST),
-        Expected("a number of passes, 1 or more, or null: constant"),
-    ] = Field(
+    divide_learning_rate_every: Annotated[int | None, Field(ge=1, le=LARGEST)] = Field(
         default=None,
         description=(
             "passes after which the learning rate of a model of one language is divided by ten (15 in the "
             "public code), or null: constant; models of several languages have a constant learning rate"
         ),
     )
-    max_grad_norm: Annotated[float, Field(gt=0), Expected("gradients are clipped to this norm, above 0")] = (
-        Field(default=2.0, description="norm to which gradients are clipped")
+    max_grad_norm: Annotated[float, Field(gt=0)] = Field(
+        default=2.0, description="norm to which gradients are clipped"
     )
     lengths_in_pairs: Literal["correct", "reversed"] = Field(
         default="correct",

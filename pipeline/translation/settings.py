@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from pipeline.common.block import Block, Count, Expected, PathText, Rate, Text, text_check
+from pipeline.common.block import Block, Count, PathText, Rate, Text, text_check
 from pipeline.datasets.languages import unknown_code
 from pipeline.datasets.settings import LanguageCode
 
@@ -17,12 +17,7 @@ def _pair_problem(pair: str) -> str:
     return unknown_code(source) or unknown_code(target)
 
 
-PairText = Annotated[
-    str,
-    Field(pattern="^[a-z]{2}-[a-z]{2}$"),
-    text_check(_pair_problem),
-    Expected("two language codes, such as en-de"),
-]
+PairText = Annotated[str, Field(pattern="^[a-z]{2}-[a-z]{2}$"), text_check(_pair_problem)]
 
 
 class ProviderBlock(Block):
@@ -100,9 +95,7 @@ class ServiceProvider(TranslatorBlock):
 
 
 Provider = Annotated[
-    DictionaryProvider | FilesProvider | MarianProvider | ServiceProvider,
-    Field(discriminator="provider"),
-    Expected("a provider, such as {provider: google}"),
+    DictionaryProvider | FilesProvider | MarianProvider | ServiceProvider, Field(discriminator="provider")
 ]
 
 

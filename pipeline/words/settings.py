@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pipeline.common.block import LARGEST, Block, Count, Expected, Rate, Seed, Text
+from pipeline.common.block import LARGEST, Block, Count, Rate, Seed, Text
 from pipeline.datasets.settings import LanguageCode, Origins
 
 
@@ -80,12 +80,8 @@ class BertPretraining(Block):
             yield f".hidden_size: found {self.hidden_size}, expected a multiple of heads, {self.heads}"
 
 
-Layer = Annotated[
-    int, Field(le=-1), Expected("the layer that is pooled, -1 for the last, -2 for the second last")
-]
-Tokens = Annotated[
-    int, Field(ge=3, le=LARGEST), Expected("a number of tokens including [CLS] and [SEP], 3 or more")
-]
+Layer = Annotated[int, Field(le=-1)]
+Tokens = Annotated[int, Field(ge=3, le=LARGEST)]
 _LAYER = "the layer that is pooled, -1 for the last, -2 for the second last"
 _MAX_TOKENS = "maximum number of tokens that BERT reads of a caption, including [CLS] and [SEP]"
 

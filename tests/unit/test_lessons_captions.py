@@ -83,14 +83,6 @@ def test_a_part_of_own_data_has_only_its_own_captions() -> None:
     assert caption_part(table, "translation", "de", "google").equals(machine)
 
 
-def test_a_text_with_a_missing_line_is_refused(tmp_path: Path) -> None:
-    write_multi30k(tmp_path)
-    (path,) = tmp_path.rglob("train.lc.norm.tok.3.de")
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
-    with pytest.raises(InputError, match=r"3[.]de: found 39 lines; its list has 40 images"):
-        published_part(tmp_path, "comparable", "de", SPLIT)
-
-
 def test_the_demo_translates_the_first_english_caption(tmp_path: Path) -> None:
     """Its translations are the demo's own French captions, and one of its English captions."""
     for language, each in (("en", 5), ("fr", 1)):

@@ -356,8 +356,8 @@ def mscoco(**keys: Any) -> str:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        (mscoco(split="multi30k", test_images="x"), ["'sample_size' is missing", "unknown key 'split'"]),
-        (mscoco(sample_size=0, split_seed="x"), ["sample_size: found 0, expected", "split_seed: found 'x'"]),
+        (mscoco(split="multi30k", test_images="x"), ["sample_size: Field required", "unknown key 'split'"]),
+        (mscoco(sample_size=0, split_seed="x"), ["sample_size: found 0", "split_seed: found 'x'"]),
         (mscoco(test_images="x", val_images="y", sample_size=3), ["unknown key 'sample_size'"]),
         (mscoco(sample_size=3), ["--requested is missing, the path of on-request/coco-cn"]),
         ('{"source": "cocoa"}', ["source: found 'cocoa', expected demo, custom"]),

@@ -43,8 +43,8 @@ def test_only_one_machine_limits_its_gpus() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--configfile none.yaml", r"none\.yaml: not there"),
-        ("--configfile bad.yaml --cores 2", r"bad\.yaml: not YAML: line 3"),
+        ("--configfile none.yaml", r"none\.yaml: .*not there"),
+        ("--configfile bad.yaml --cores 2", r"bad\.yaml: not YAML"),
         ("--config seeds=[1] results/table4.csv", "found 'results/table4.csv', expected KEY=VALUE"),
         ("--config training.epochs=3", "expected KEY=VALUE, such as"),
         ("--config seeds=[1] -n --config gpu=1", "given twice"),
