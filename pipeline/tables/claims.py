@@ -18,7 +18,7 @@ from pipeline.tables.contrasts import Term, contrast, contrast_to_best, holm
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.result_files import read_result
 from pipeline.tables.settings import ClaimSettings
-from pipeline.tables.translations import merged_origins, provider_label, word_by_word
+from pipeline.tables.translations import provider_label, word_by_word
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 NOT_HERE, NOT_TESTABLE = "not testable at this scale", "not testable"
@@ -216,11 +216,11 @@ class _Judge:
         places = [
             (self._key(part, comparison.dataset), part.language) for part in self._parts(comparison, *sides)
         ]
-        origins = merged_origins(self.evaluations.origins(*place) for place in places)
+        providers: set[str] = set().union(*(self.evaluations.providers(*place) for place in places))
         human = {language for _, language in places} & set(HUMAN_OF_PAPER.get(comparison.dataset, []))
         return {
-            "translations": provider_label(origins),
-            "word_by_word": "yes" if word_by_word(origins) else "",
+            "translations": provider_label(providers),
+            "word_by_word": word_by_word(providers),
             "not_human": " ".join(sorted(human - set(self.settings.human[dataset]))),
         }
 

@@ -10,7 +10,6 @@ import pandas as pd
 from pipeline.common.errors import InputError
 from pipeline.common.files import reading, require_file, sha256
 from pipeline.tables.statistics import hits_by_image, mean_over_seeds
-from pipeline.tables.translations import merged_origins
 
 Key = tuple[str, str, str]  # data set, experiment, queries
 
@@ -56,18 +55,18 @@ class Evaluations:
         """A metric of each seed, in percent."""
         return pd.Series([self._contents[key, seed][1]["test"][language][metric] for seed in self.seeds])
 
-    def origins(self, key: Key, language: str) -> dict[str, set[str]]:
-        """Who made the translations that a number depends on, by pair of languages, over all seeds.
+    def providers(self, key: Key, language: str) -> set[str]:
+        """Who made the translations that a number depends on, over all seeds.
 
         Both the translations that the model was trained on and the translations of queries count.
         """
-        of_seeds = []
+        providers: set[str] = set()
         for seed in self.seeds:
             content = self._contents[key, seed][1]
-            queries = content["query_translations"].items()
-            of_seeds.append(content["training_translations"])
-            of_seeds.append({pair: by for pair, by in queries if pair.startswith(f"{language}-")})
-        return {pair: made_by for pair, made_by in merged_origins(of_seeds).items() if made_by}
+            of_queries = content["query_translations"].items()
+            asked_with = [by for pair, by in of_queries if pair.startswith(f"{language}-")]
+            providers.update(*content["training_translations"].values(), *asked_with)
+        return providers
 
     def sampling(self, key: Key) -> tuple[str, str]:
         """Steps of a training (the fewest and the most if seeds differ), and its groups of images."""

@@ -22,7 +22,7 @@ from pipeline.tables.result_files import paper_numbers
 from pipeline.tables.settings import Row as TableRow
 from pipeline.tables.settings import Table, TableSettings
 from pipeline.tables.statistics import METRICS, intervals
-from pipeline.tables.translations import merged_origins, translation_columns
+from pipeline.tables.translations import translation_columns
 
 log = logging.getLogger("pipeline")
 
@@ -126,7 +126,9 @@ def _lines(
                 "experiment": _experiment(column),
                 **size,
                 "missing": "; ".join(missing),
-                "origins": {} if missing else merged_origins(evaluations.origins(*place) for place in keys),
+                "providers": set()
+                if missing
+                else set().union(*(evaluations.providers(*place) for place in keys)),
             }
 
 

@@ -307,8 +307,8 @@ def test_an_evaluation_records_who_translated_its_queries(
     assert result["queries"] == "translated"
     assert result["query_translations"] == {"de-en": {"dictionary": 2, "google": 10}}
     assert result["training_translations"] == {}
-    found = Evaluations([tmp_path / "test.json"], [0]).origins(("things", "mule-nc-lc", "translated"), "de")
-    assert found == {"de-en": {"dictionary", "google"}}
+    found = Evaluations([tmp_path / "test.json"], [0]).providers(("things", "mule-nc-lc", "translated"), "de")
+    assert found == {"dictionary", "google"}
 
 
 @pytest.mark.extended
