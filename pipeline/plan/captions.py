@@ -11,6 +11,7 @@ from pipeline.common.errors import raise_together
 from pipeline.datasets.settings import Dataset
 from pipeline.datasets.source_settings import CaptionSettings, SplitSettings
 from pipeline.datasets.sources import source_named
+from pipeline.plan import paths
 from pipeline.plan.cells import experiments_on
 from pipeline.plan.plan import Plan, either, files_in
 from pipeline.plan.requests import archives_at, requested_path
@@ -91,13 +92,21 @@ def languages_trained_on(plan: Plan, dataset: str) -> list[str]:
 
 def caption_tables(plan: Plan, dataset: str) -> list[str]:
     """The caption tables of a data set, in the order of its languages."""
-    return [plan.data(dataset).captions(language) for language in plan.datasets[dataset].languages]
+    return [
+        plan.path(paths.CAPTIONS, dataset=dataset, language=language)
+        for language in plan.datasets[dataset].languages
+    ]
 
 
 def tokens(plan: Plan, dataset: str, languages: Iterable[str]) -> list[str]:
     """Tokenised captions of some languages of a data set; for a translated language, its translations."""
-    own, files = plan.datasets[dataset].languages, plan.data(dataset)
-    return [files.tokens(code) if code in own else files.translations(f"en-{code}") for code in languages]
+    own = plan.datasets[dataset].languages
+    return [
+        plan.path(paths.TOKENS, dataset=dataset, language=code)
+        if code in own
+        else plan.path(paths.TRANSLATIONS, dataset=dataset, source="en", target=code)
+        for code in languages
+    ]
 
 
 def own_tokens(plan: Plan, dataset: str) -> list[str]:
@@ -155,7 +164,7 @@ def multi30k_text(plan: Plan, language: str) -> list[str]:
 
 def all_splits(plan: Plan) -> list[str]:
     """The splits of every data set of this scale."""
-    return [plan.data(dataset).split for dataset in plan.datasets]
+    return [plan.path(paths.SPLIT, dataset=dataset) for dataset in plan.datasets]
 
 
 def _own_table(data: Dataset, language: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from pipeline import settings as configuration
-from pipeline.plan.paths import ModelFiles
+from pipeline.plan import paths
 from pipeline.plan.plan import Plan, either
 from pipeline.settings.translations import DatasetPair
 from pipeline.tables.cells import Cell, cells
@@ -15,16 +15,15 @@ from pipeline.tables.cells import Cell, cells
 class Evaluation:
     """The recalls of a model on some queries: original, translated, average or learned."""
 
-    model: ModelFiles
-    queries: str
+    scale: str
+    dataset: str
+    experiment: str
+    seed: int
+    queries: str = "original"
 
-    @property
-    def path(self) -> str:
-        return self.model.evaluation(self.queries)
-
-    @property
-    def ranks(self) -> str:
-        return self.model.ranks(self.queries)
+    def path(self, pattern: str = paths.EVALUATION) -> str:
+        """The path of its recalls, or of another file of the model."""
+        return pattern.format(**vars(self))
 
 
 @cache
@@ -36,12 +35,12 @@ def cells_of_table(plan: Plan, table: str) -> list[Cell]:
 def evaluations_of(plan: Plan, tables: Iterable[str]) -> list[Evaluation]:
     """Evaluations that the cells of some tables need, with every seed."""
     evaluations = {
-        Evaluation(plan.model(cell.dataset, cell.experiment, seed), cell.queries)
+        Evaluation(plan.scale, cell.dataset, cell.experiment, seed, cell.queries)
         for table in tables
         for cell in cells_of_table(plan, table)
         for seed in plan.settings.seeds
     }
-    return sorted(evaluations, key=lambda evaluation: evaluation.path)
+    return sorted(evaluations, key=Evaluation.path)
 
 
 def translations_of(plan: Plan, tables: Iterable[str]) -> list[DatasetPair]:

@@ -39,7 +39,7 @@ def translations(plan: Plan) -> list[DatasetPair]:
 
 def datasets(plan: Plan) -> list[str]:
     """Data sets that the report's tables evaluate on."""
-    names = {evaluation.model.dataset for evaluation in evaluations(plan)}
+    names = {evaluation.dataset for evaluation in evaluations(plan)}
     return [name for name in plan.datasets if name in names]
 
 

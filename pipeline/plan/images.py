@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pipeline.images.lists import photographs_digest
 from pipeline.images.settings import FeatureSettings, Images
+from pipeline.plan import paths
 from pipeline.plan.plan import Plan
 
 
@@ -57,12 +58,12 @@ def shards(plan: Plan, dataset: str, suffix: str) -> list[str]:
     """Outputs of the jobs that share a data set's extraction; empty if one job extracts all."""
     count = plan.settings.images.shards
     parts = [f"{number}-of-{count}" for number in range(1, count + 1)] if count > 1 else []
-    return [plan.data(dataset).shard(suffix, part) for part in parts]
+    return [plan.path(paths.SHARD, dataset=dataset, suffix=suffix, shard=part) for part in parts]
 
 
 def photographs(plan: Plan, dataset: str) -> str:
     """Digest of the photographs' present sizes and times, which changes if one is overwritten."""
-    return photographs_digest(Path(plan.data(dataset).images))
+    return photographs_digest(Path(plan.path(paths.IMAGES, dataset=dataset)))
 
 
 def image_list(plan: Plan, dataset: str) -> list[str]:
@@ -70,7 +71,7 @@ def image_list(plan: Plan, dataset: str) -> list[str]:
 
     A rule that needs the photographs depends on their list: once it exists, they do.
     """
-    return [] if plan.settings.images.features else [plan.data(dataset).images]
+    return [] if plan.settings.images.features else [plan.path(paths.IMAGES, dataset=dataset)]
 
 
 def flickr_names(plan: Plan, dataset: str) -> str:

@@ -5,7 +5,7 @@ from functools import cache
 
 from pipeline import settings as configuration
 from pipeline.datasets.source_settings import PartSettings
-from pipeline.plan.paths import DatasetFiles
+from pipeline.plan import paths
 from pipeline.plan.plan import Plan, either
 from pipeline.plan.sources import public_files_of
 from pipeline.plan.words import sentences
@@ -35,7 +35,7 @@ def part_inputs(plan: Plan, dataset: str, part: str, language: str) -> dict[str,
     pattern = source.part_files[part].format(language=language)
     texts = public_files_of(plan, *source.downloads, *source.further)
     files = [path for path in texts if re.search(pattern, path)]
-    return {"sentences": [], "split": [plan.data(dataset).split], "sources": files}
+    return {"sentences": [], "split": [plan.path(paths.SPLIT, dataset=dataset)], "sources": files}
 
 
 def part_settings(plan: Plan, dataset: str, part: str) -> PartSettings | list[str]:
@@ -51,16 +51,16 @@ def part_settings(plan: Plan, dataset: str, part: str) -> PartSettings | list[st
 def selection(plan: Plan, dataset: str, experiment: str) -> SelectionSettings:
     """Settings of `select-captions`: by language the texts, test captions and halves, as paths."""
     record = configuration.selection_record(plan.settings, dataset, experiment)
-    files, seed = plan.data(dataset), record.sampling_seed
+    seed = record.sampling_seed
     languages = {}
     for language, of_language in record.languages.items():
         own = f"-{language}" if record.halves == "per_language" else ""
         half = None if of_language.images == "all" else of_language.images
-        texts, others = (_texts(files, language, of_language, number) for number in (seed, seed + 1))
+        texts, others = (_texts(plan, dataset, language, of_language, number) for number in (seed, seed + 1))
         languages[language] = SelectedLanguage(
             texts=texts,
-            tested_on=files.part(of_language.tested_on, language),
-            halves=files.halves(str(seed), own) if half else None,
+            tested_on=plan.path(paths.PART, dataset=dataset, part=of_language.tested_on, language=language),
+            halves=plan.path(paths.HALVES, dataset=dataset, seed=seed, suffix=own) if half else None,
             half=half or "first",
             pair_texts={"selected": None, "all_images": texts, "sampled_again": others}[record.pairs_of],
         )
@@ -69,11 +69,12 @@ def selection(plan: Plan, dataset: str, experiment: str) -> SelectionSettings:
     )
 
 
-def _texts(files: DatasetFiles, language: str, selection: CaptionSelection, seed: int) -> list[str]:
+def _texts(plan: Plan, dataset: str, language: str, selection: CaptionSelection, seed: int) -> list[str]:
     """The parts of a language, or samples of their captions."""
     each = selection.captions_per_image
+    pattern = paths.SAMPLED_PART if each else paths.PART
     return [
-        files.sampled_part(str(each), str(seed), part, language) if each else files.part(part, language)
+        plan.path(pattern, dataset=dataset, language=language, part=part, each=each, seed=seed)
         for part in selection.parts
     ]
 
@@ -105,5 +106,5 @@ def selected_pairs(plan: Plan, dataset: str, experiment: str) -> list[str]:
 
 
 def _selected_files(plan: Plan, dataset: str, experiment: str, name: str) -> list[str]:
-    folder = plan.data(dataset).selection_folder(experiment)
+    folder = plan.path(paths.SELECTION, dataset=dataset, experiment=experiment)
     return [f"{folder}/{name.format(code)}" for code in plan.experiment(dataset, experiment).languages]

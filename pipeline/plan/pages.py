@@ -6,8 +6,8 @@ from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.plan import contents, paths
 from pipeline.plan.captions import caption_tables
+from pipeline.plan.cells import Evaluation
 from pipeline.plan.images import image_list
-from pipeline.plan.paths import ModelFiles
 from pipeline.plan.plan import Plan
 from pipeline.plan.requests import require_providers
 from pipeline.plan.tables import evaluation_files
@@ -45,31 +45,30 @@ def counts(plan: Plan) -> list[str]:
 
 def claims(plan: Plan) -> list[str]:
     """The claims of the papers whose tables are in the report."""
-    return [paths.claims(paper) for paper in contents.papers(plan)]
+    return [paths.CLAIMS.format(paper=paper) for paper in contents.papers(plan)]
 
 
 # Figures 3 and 4 of MULE.
 
 
-def _shown_model(plan: Plan, number: str) -> ModelFiles:
-    """The model whose examples a figure shows."""
+def figure_inputs(plan: Plan, number: str) -> dict[str, str | list[str]]:
+    """Model, features, words, sentences and images of a figure; no images if features are imported.
+
+    Raises:
+        InputError: the configuration has no data set of the figure.
+    """
     dataset = plan.stand_ins.get(FIGURES[number])
     if dataset is None:
         raise InputError(
             f"results/figure{number}.html: no data set of the configuration stands for {FIGURES[number]}."
         )
-    return plan.model(dataset, SHOWN_MODEL, plan.settings.seeds[0])
-
-
-def figure_inputs(plan: Plan, number: str) -> dict[str, str | list[str]]:
-    """Model, features, words, sentences and images of a figure; no images if features are imported."""
-    model = _shown_model(plan, number)
+    shown = plan, dataset, SHOWN_MODEL
     return {
-        "model": model.model,
-        "features": features(plan, model.dataset, model.experiment),
-        "words": vocabularies(plan, model.dataset, model.experiment),
-        "sentences": sentences(plan, model.dataset, model.experiment),
-        "images": image_list(plan, model.dataset),
+        "model": Evaluation(plan.scale, dataset, SHOWN_MODEL, plan.settings.seeds[0]).path(paths.MODEL),
+        "features": features(*shown),
+        "words": vocabularies(*shown),
+        "sentences": sentences(*shown),
+        "images": image_list(plan, dataset),
     }
 
 
@@ -101,9 +100,7 @@ def verdicts(plan: Plan, folder: str = "results") -> list[str]:
 
 def figures(plan: Plan) -> list[str]:
     """Figures whose models the report's tables evaluate; a report trains nothing only for a figure."""
-    experiments = {
-        (evaluation.model.dataset, evaluation.model.experiment) for evaluation in contents.evaluations(plan)
-    }
+    experiments = {(evaluation.dataset, evaluation.experiment) for evaluation in contents.evaluations(plan)}
     return [
         *(["results/lessons/figure3.svg"] if "lessons/figure3" in plan.settings.report else []),
         *(
@@ -118,7 +115,7 @@ def figures(plan: Plan) -> list[str]:
 def curves(plan: Plan) -> list[str]:
     """Training curves of the models that the report's tables and figures evaluate."""
     require_providers(plan, contents.translations(plan))
-    return sorted({evaluation.model.curves for evaluation in contents.evaluations(plan)})
+    return sorted({evaluation.path(paths.CURVES) for evaluation in contents.evaluations(plan)})
 
 
 def captions(plan: Plan) -> list[str]:

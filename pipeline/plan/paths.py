@@ -1,259 +1,79 @@
 """Every file of a project, relative to the folder in which Snakemake runs. Each path is written once.
 
-The plan fills names in; a rule fills wildcards in, such as `DatasetFiles("{scale}", "{dataset}")`.
+Rules use a path with its wildcards; the plan fills them in (`Plan.path`).
 """
-
-from dataclasses import dataclass
 
 from pipeline.demo.source import SOURCE as DEMO
 
 SOURCES_TABLE = "workflow/sources.csv"
+CLAIMS = "config/claims/{paper}.yaml"
 
-# Published files, and photographs that are unpacked from archives.
+# Published files, HOST/PATH of their URLs as in workflow/sources.csv, and photographs unpacked from archives.
 SOURCES = "work/sources"
-PHOTOGRAPHS = "work/photographs"
+SOURCE_FILE = SOURCES + "/{file}"
+PHOTOGRAPHS = "work/photographs/{archive}"
 
-# Files that the demo's pictures, captions and dictionaries are made from.
+# Files that the demo's pictures, captions and dictionaries are made from. Its captions in a language without
+# a grammar are translations by a word list; other languages' dictionaries are written from the grammars.
 DEMO_CONCEPTS, DEMO_DATASETS, DEMO_GRAMMAR = DEMO.project_files
-
-
-def source_file(name: str) -> str:
-    """A published file; `name` is HOST/PATH of its URL, as in workflow/sources.csv."""
-    return f"{SOURCES}/{name}"
-
-
-def unpacked_archive(archive: str) -> str:
-    """The folder of an archive's photographs."""
-    return f"{PHOTOGRAPHS}/{archive}"
-
-
-def demo_grammar(language: str) -> str:
-    """The grammar of the demo's captions in a language."""
-    return DEMO_GRAMMAR.format(language=language)
-
-
-def demo_word_list(language: str) -> str:
-    """A dictionary of a language without a grammar: the demo's captions in it are translations."""
-    return f"pipeline/demo/data/dictionaries/en-{language}.txt"
-
-
-def demo_dictionary(language: str) -> str:
-    """A dictionary that is written from the demo's grammars."""
-    return f"work/demo/dictionaries/en-{language}.txt"
-
-
-def claims(paper: str) -> str:
-    """The claims of a paper."""
-    return f"config/claims/{paper}.yaml"
-
-
-@dataclass(frozen=True)
-class ScaleFiles:
-    """Files of a scale that belong to no single data set."""
-
-    scale: str
-
-    @property
-    def folder(self) -> str:
-        return f"work/{self.scale}"
-
-    @property
-    def benchmarks(self) -> str:
-        """The folder of logs and run times."""
-        return f"work/logs/{self.scale}"
-
-    @property
-    def prefetched_models(self) -> str:
-        return f"{self.folder}/prefetched-models.txt"
-
-    def text(self, language: str) -> str:
-        """Multi30K's published captions in a language, for word vectors."""
-        return f"{self.folder}/text/{language}.csv"
-
-    def text_vectors(self, language: str) -> str:
-        """FastText vectors that are trained on `text`."""
-        return f"{self.folder}/text/{language}.bin"
-
-    def partial(self, name: str) -> str:
-        """The folder of a stage's finished parts, from which a killed job continues."""
-        return f"{self.folder}/partial/{name}"
-
-    def checkpoint(self, name: str) -> str:
-        return f"{self.folder}/checkpoints/{name}.pt"
-
-
-@dataclass(frozen=True)
-class DatasetFiles:
-    """Files of a data set."""
-
-    scale: str
-    dataset: str
-
-    @property
-    def folder(self) -> str:
-        return f"work/{self.scale}/{self.dataset}"
-
-    @property
-    def split(self) -> str:
-        return f"{self.folder}/split.csv"
-
-    @property
-    def demo_images(self) -> str:
-        """The folder of the demo's drawings."""
-        return f"{self.folder}/images"
-
-    @property
-    def images(self) -> str:
-        """The file of each image."""
-        return f"{self.folder}/images.csv"
-
-    def captions(self, language: str) -> str:
-        return f"{self.folder}/captions/{language}.csv"
-
-    def tokens(self, language: str) -> str:
-        """Tokenised captions."""
-        return f"{self.folder}/tokens/{language}.csv"
-
-    # Features. `suffix` is empty for the main set, `-vgg` for the set vgg.
-
-    def features(self, suffix: str = "") -> str:
-        return f"{self.folder}/features{suffix}.h5"
-
-    def failed_images(self, suffix: str = "") -> str:
-        return f"{self.folder}/failed{suffix}.csv"
-
-    def shard(self, suffix: str, shard: str) -> str:
-        """Failed images of a part of the list, such as `1-of-8`, whose features are in the cache."""
-        return f"{self.folder}/shards{suffix}/{shard}.csv"
-
-    # Translations of a pair of languages, `SOURCE-TARGET`.
-
-    def translations(self, pair: str) -> str:
-        return f"{self.folder}/translations/{pair}.csv"
-
-    def queries(self, pair: str) -> str:
-        """Translated validation and test captions, each with the caption it translates."""
-        return f"{self.folder}/translations/queries/{pair}.csv"
-
-    def augmentation(self, pair: str) -> str:
-        """The translations that fill each image up to five captions."""
-        return f"{self.folder}/augmented/{pair}.csv"
-
-    def translation_quality(self, pair: str) -> str:
-        return f"{self.folder}/translation-quality/{pair}.csv"
-
-    # Word and sentence vectors. `captions` is what an experiment trains on: human, human+mt, mt, augmented.
-
-    def caption_vectors(self, language: str) -> str:
-        """FastText vectors that are trained on the data set's captions."""
-        return f"{self.folder}/text/{language}.bin"
-
-    def words(self, captions: str, language: str) -> str:
-        """A vocabulary with its FastText vectors."""
-        return f"{self.folder}/words/{captions}/{language}.h5"
-
-    def aligned_words(self, captions: str, language: str) -> str:
-        """A vocabulary with vectors that are aligned to English."""
-        return f"{self.folder}/words/{captions}/muse/{language}.h5"
-
-    def reduced_words(self, captions: str, reduction: str, language: str) -> str:
-        """A smaller vocabulary, or one of smaller vectors."""
-        return f"{self.folder}/words/{captions}/{reduction}/{language}.h5"
-
-    def characters(self, captions: str, language: str) -> str:
-        """A vocabulary's words as characters."""
-        return f"{self.folder}/spelled/{captions}/{language}.h5"
-
-    @property
-    def bert(self) -> str:
-        """The folder of the small BERT that is pretrained on the captions."""
-        return f"{self.folder}/bert/model"
-
-    def sentence_vectors(self, language: str) -> str:
-        return f"{self.folder}/bert/{language}.h5"
-
-    # Lessons.
-
-    def part(self, part: str, language: str) -> str:
-        return f"{self.folder}/parts/{part}/{language}.csv"
-
-    def sampled_part(self, each: str, seed: str, part: str, language: str) -> str:
-        """At most `each` captions of each image of a part."""
-        return f"{self.folder}/parts/drawn/{each}-seed{seed}/{part}/{language}.csv"
-
-    def halves(self, seed: str, suffix: str) -> str:
-        """Halves of the training images; `suffix` is empty, or `-LANGUAGE` for halves of that language."""
-        return f"{self.folder}/drawn/halves-seed{seed}{suffix}.csv"
-
-    def selection_folder(self, experiment: str) -> str:
-        """The folder of the captions, pairs and words of an experiment that selects its captions."""
-        return f"{self.folder}/selected/{experiment}"
-
-
-@dataclass(frozen=True)
-class ModelFiles:
-    """Files of an experiment's model with one seed."""
-
-    scale: str
-    dataset: str
-    experiment: str
-    seed: int | str
-
-    @property
-    def folder(self) -> str:
-        return f"work/{self.scale}/{self.dataset}/experiments/{self.experiment}/seed{self.seed}"
-
-    @property
-    def model(self) -> str:
-        return f"{self.folder}/model.pt"
-
-    @property
-    def curves(self) -> str:
-        return f"{self.folder}/curves.csv"
-
-    @property
-    def pretrained(self) -> str:
-        return f"{self.folder}/pretrained.pt"
-
-    def evaluation(self, queries: str) -> str:
-        return f"{self.folder}/test-{queries}.json"
-
-    def ranks(self, queries: str) -> str:
-        return f"{self.folder}/test-{queries}-ranks.csv.gz"
-
-    @property
-    def events(self) -> str:
-        """The folder of TensorBoard's events."""
-        return f"work/{self.scale}/tensorboard/{self.dataset}/{self.experiment}/seed{self.seed}"
-
-    @property
-    def index(self) -> str:
-        """Its test images and captions, to search."""
-        return f"{self.folder}/index.h5"
-
-
-@dataclass(frozen=True)
-class AssignmentFiles:
-    """Files of an assignment of words to the latent vocabulary (SMALR), which experiments share.
-
-    digest: digest of its settings without the seed (`assignment_settings`).
-    """
-
-    scale: str
-    dataset: str
-    digest: str
-    seed: int | str
-
-    @property
-    def folder(self) -> str:
-        return f"work/{self.scale}/{self.dataset}/assignments/{self.digest}/seed{self.seed}"
-
-    @property
-    def entries(self) -> str:
-        """The entries of the latent vocabulary, and the entry of each word."""
-        return f"{self.folder}/entries.pt"
-
-    @property
-    def table(self) -> str:
-        """The assignment as a table: word, language, entry."""
-        return f"{self.folder}/assignment.csv"
+DEMO_WORD_LIST = "pipeline/demo/data/dictionaries/en-{language}.txt"
+DEMO_DICTIONARY = "work/demo/dictionaries/en-{language}.txt"
+
+# Of a scale. PARTIAL: finished parts of a stage, from which a killed job continues.
+SCALE = "work/{scale}"
+LOGS = "work/logs/{scale}"
+PREFETCHED_MODELS = SCALE + "/prefetched-models.txt"
+TEXT = SCALE + "/text/{language}.csv"  # Multi30K's published captions in a language
+TEXT_VECTORS = SCALE + "/text/{language}.bin"  # FastText vectors that are trained on them
+PARTIAL = SCALE + "/partial/"
+CHECKPOINTS = SCALE + "/checkpoints/"
+
+# Of a data set.
+DATASET = SCALE + "/{dataset}"
+SPLIT = DATASET + "/split.csv"
+DEMO_IMAGES = DATASET + "/images"  # the demo's drawings
+IMAGES = DATASET + "/images.csv"  # the file of each image
+CAPTIONS = DATASET + "/captions/{language}.csv"
+TOKENS = DATASET + "/tokens/{language}.csv"
+
+# Features. `suffix` is empty for the main set, `-vgg` for the set vgg.
+FEATURES = DATASET + "/features{suffix}.h5"
+FAILED_IMAGES = DATASET + "/failed{suffix}.csv"
+SHARD = DATASET + "/shards{suffix}/{shard}.csv"
+
+# Translations. A query is a validation or test caption; it is listed with the caption that it translates.
+TRANSLATIONS = DATASET + "/translations/{source}-{target}.csv"
+QUERIES = DATASET + "/translations/queries/{source}-{target}.csv"
+AUGMENTATION = DATASET + "/augmented/en-{target}.csv"  # those that fill each image up to five captions
+TRANSLATION_QUALITY = DATASET + "/translation-quality/{source}-{target}.csv"
+
+# Word and sentence vectors. `captions` is what an experiment trains on: human, human+mt, mt, augmented.
+CAPTION_VECTORS = DATASET + "/text/{language}.bin"  # FastText vectors that are trained on its captions
+WORDS = DATASET + "/words/{captions}/{language}.h5"  # a vocabulary with its FastText vectors
+ALIGNED_WORDS = DATASET + "/words/{captions}/muse/{language}.h5"  # with vectors that are aligned to English
+REDUCED_WORDS = DATASET + "/words/{captions}/{reduction}/{language}.h5"
+CHARACTERS = DATASET + "/spelled/{captions}/{language}.h5"  # a vocabulary's words as characters
+BERT = DATASET + "/bert/model"  # the small BERT that is pretrained on the captions
+SENTENCE_VECTORS = DATASET + "/bert/{language}.h5"
+
+# Lessons. `each`: captions of an image; `suffix` is empty, or `-LANGUAGE` for halves of its images.
+PART = DATASET + "/parts/{part}/{language}.csv"
+SAMPLED_PART = DATASET + "/parts/drawn/{each}-seed{seed}/{part}/{language}.csv"
+HALVES = DATASET + "/drawn/halves-seed{seed}{suffix}.csv"
+SELECTION = DATASET + "/selected/{experiment}"  # captions, pairs and words of an experiment
+
+# Of an experiment's model with one seed.
+EXPERIMENT = DATASET + "/experiments/{experiment}/seed{seed}"
+MODEL = EXPERIMENT + "/model.pt"
+CURVES = EXPERIMENT + "/curves.csv"
+PRETRAINED = EXPERIMENT + "/pretrained.pt"
+EVALUATION = EXPERIMENT + "/test-{queries}.json"
+RANKS = EXPERIMENT + "/test-{queries}-ranks.csv.gz"
+INDEX = EXPERIMENT + "/index.h5"  # of test images, for searching
+EVENTS = SCALE + "/tensorboard/{dataset}/{experiment}/seed{seed}"
+
+# An assignment of words to the latent vocabulary (SMALR), which experiments share: `digest` is that of its
+# settings without the seed (`assignment_settings`).
+ASSIGNMENT = DATASET + "/assignments/{digest}/seed{seed}"
+ENTRIES = ASSIGNMENT + "/entries.pt"  # the entries of the latent vocabulary, and the entry of each word
+ASSIGNMENT_TABLE = ASSIGNMENT + "/assignment.csv"  # word, language, entry

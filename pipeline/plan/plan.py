@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pipeline.datasets.settings import Dataset
 from pipeline.datasets.sources import AnySource, source_named
-from pipeline.plan.paths import DatasetFiles, ModelFiles, ScaleFiles
 from pipeline.settings import Configuration, DatasetExperiment
 from pipeline.tables.settings import Table
 
@@ -44,15 +43,9 @@ class Plan:
         """The data set of this scale for each data set of the papers."""
         return self.settings.stand_ins
 
-    @property
-    def files(self) -> ScaleFiles:
-        return ScaleFiles(self.scale)
-
-    def data(self, dataset: str) -> DatasetFiles:
-        return DatasetFiles(self.scale, dataset)
-
-    def model(self, dataset: str, experiment: str, seed: int) -> ModelFiles:
-        return ModelFiles(self.scale, dataset, experiment, seed)
+    def path(self, pattern: str, **names: object) -> str:
+        """A path of this scale, of `pipeline.plan.paths`, with its other names filled in."""
+        return pattern.format(scale=self.scale, **names)
 
     def source(self, dataset: str) -> AnySource:
         """The source of a data set's captions."""

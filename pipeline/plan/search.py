@@ -1,6 +1,7 @@
 """Inputs of indexes."""
 
 from pipeline.common.errors import InputError
+from pipeline.plan import paths
 from pipeline.plan.plan import Plan
 
 
@@ -16,4 +17,4 @@ def searchable_model(plan: Plan, dataset: str, experiment: str, seed: int) -> st
             f"experiment {experiment} cannot be searched with: only models that read word vectors (fasttext, "
             "muse) can, with whole vocabularies."
         )
-    return plan.model(dataset, experiment, seed).model
+    return plan.path(paths.MODEL, dataset=dataset, experiment=experiment, seed=seed)

@@ -8,8 +8,8 @@ from pipeline.common.errors import InputError
 from pipeline.common.photographs import is_photograph
 from pipeline.datasets.settings import Dataset
 from pipeline.datasets.sources import source_named
+from pipeline.plan import paths
 from pipeline.plan.cells import translations_of
-from pipeline.plan.paths import source_file, unpacked_archive
 from pipeline.plan.plan import Plan
 from pipeline.plan.requests import archives_at, how_to_ask, needs_photographs, requested_path
 from pipeline.settings import Configuration
@@ -27,7 +27,7 @@ PHOTOGRAPHS = {"flickr8k": ["flickr8k"], "flickr30k": ["flickr30k"], "mscoco": [
 def public_files_of(plan: Plan, *names: str) -> list[str]:
     """Public files of some rows of workflow/sources.csv, by their column `dataset`."""
     return [
-        source_file(file)
+        paths.SOURCE_FILE.format(file=file)
         for file, row in plan.sources.items()
         if row["dataset"] in names and row["access"] == "public"
     ]
@@ -77,7 +77,7 @@ def _needs_dictionaries(settings: Configuration) -> bool:
 def _in_every_language(plan: Plan, pattern: str) -> list[str]:
     languages = {code for data in plan.datasets.values() for code in data.every_language}
     names = [pattern.format(language=code) for code in sorted(languages)]
-    return [source_file(name) for name in names if name in plan.sources]
+    return [paths.SOURCE_FILE.format(file=name) for name in names if name in plan.sources]
 
 
 def prefetched_models(plan: Plan) -> str:
@@ -94,7 +94,7 @@ def archives(plan: Plan, archive: str) -> list[str]:
     if archive == "flickr30k":
         return archives_at(requested_path(plan, "flickr30k"))
     if archive in PHOTOGRAPHS["mscoco"]:
-        return [source_file(COCO.format(archive=archive))]
+        return [paths.SOURCE_FILE.format(file=COCO.format(archive=archive))]
     return archives_at(str(plan.datasets[archive.removeprefix("own-")].images))
 
 
@@ -106,15 +106,15 @@ def image_folders(plan: Plan, dataset: str) -> list[str]:
     """
     data = plan.datasets[dataset]
     if data.source == "demo":
-        return [plan.data(dataset).demo_images]
+        return [plan.path(paths.DEMO_IMAGES, dataset=dataset)]
     images = str(data.images)
     if images == "flickr30k" and not archives_at(path := requested_path(plan, "flickr30k")):
         return [path]
     if images in PHOTOGRAPHS:
-        return [unpacked_archive(archive) for archive in PHOTOGRAPHS[images]]
+        return [paths.PHOTOGRAPHS.format(archive=archive) for archive in PHOTOGRAPHS[images]]
     if os.path.exists(images) and (archives := archives_at(images)):
         _check_only_archives(dataset, images, archives[0])
-        return [unpacked_archive(f"own-{dataset}")]
+        return [paths.PHOTOGRAPHS.format(archive=f"own-{dataset}")]
     return [images]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pipeline import settings as configuration
 from pipeline.common.block import did_you_mean
 from pipeline.common.errors import InputError
+from pipeline.plan import paths
 from pipeline.plan.captions import caption_tables
 from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
 from pipeline.plan.plan import Plan, arguments
@@ -22,8 +23,8 @@ TASKS = {"translation": "task1", "comparable": "task2"}
 def evaluation_files(evaluations: Sequence[Evaluation]) -> dict[str, list[str]]:
     """Some evaluations and their ranks, by name."""
     return {
-        "evaluations": [evaluation.path for evaluation in evaluations],
-        "ranks": [evaluation.ranks for evaluation in evaluations],
+        "evaluations": [evaluation.path() for evaluation in evaluations],
+        "ranks": [evaluation.path(paths.RANKS) for evaluation in evaluations],
     }
 
 
@@ -74,7 +75,7 @@ def compared_evaluations(plan: Plan, dataset: str, first: str, second: str) -> d
 def _files_of_experiment(plan: Plan, dataset: str, experiment: str) -> dict[str, list[str]]:
     return evaluation_files(
         [
-            Evaluation(plan.model(dataset, name, seed), "original")
+            Evaluation(plan.scale, dataset, name, seed)
             for name in _models(plan, dataset, experiment)
             for seed in plan.settings.seeds
         ]
@@ -125,8 +126,12 @@ def _overlapping_text(plan: Plan, part: str) -> list[tuple[str, str]]:
     if dataset is None:
         raise InputError("results/lessons/table1.csv: no data set of the configuration stands for multi30k.")
     if plan.datasets[dataset].source != "multi30k":
-        own, files = plan.datasets[dataset].languages, plan.data(dataset)
-        return [(code, files.tokens(code)) for code in OVERLAP[part] if code in own]
+        own = plan.datasets[dataset].languages
+        return [
+            (code, plan.path(paths.TOKENS, dataset=dataset, language=code))
+            for code in OVERLAP[part]
+            if code in own
+        ]
     return [
         (code, path)
         for code in OVERLAP[part]
@@ -159,14 +164,20 @@ def counted_words(plan: Plan) -> list[str]:
     """Vocabularies of the ten languages with which SMALR's parameters are counted."""
     dataset = _counted_dataset(plan)
     languages = plan.datasets[dataset].every_language
-    return [plan.data(dataset).words(CAPTIONS, language) for language in languages]
+    return [
+        plan.path(paths.WORDS, dataset=dataset, captions=CAPTIONS, language=language)
+        for language in languages
+    ]
 
 
 def counted_characters(plan: Plan) -> list[str]:
     """Spelled words of the languages whose vocabularies are counted."""
     dataset = _counted_dataset(plan)
     languages = plan.datasets[dataset].every_language
-    return [plan.data(dataset).characters(CAPTIONS, language) for language in languages]
+    return [
+        plan.path(paths.CHARACTERS, dataset=dataset, captions=CAPTIONS, language=language)
+        for language in languages
+    ]
 
 
 def smalr_parameter_settings(plan: Plan) -> SmalrParameterSettings:

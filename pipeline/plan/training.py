@@ -2,9 +2,9 @@
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
+from pipeline.plan import paths
 from pipeline.plan.captions import tokens
 from pipeline.plan.images import suffix_of
-from pipeline.plan.paths import AssignmentFiles
 from pipeline.plan.plan import Plan
 from pipeline.plan.requests import require_providers
 from pipeline.plan.translation import added_tables, query_tables, translation_tables
@@ -22,7 +22,7 @@ def features(plan: Plan, dataset: str, experiment: str) -> str:
     if name not in plan.settings.images.feature_sets():
         reason = configuration.left_out(plan.settings)[experiment]
         raise InputError(f"experiment {experiment} cannot be trained: {reason}")
-    return plan.data(dataset).features(suffix_of(name))
+    return plan.path(paths.FEATURES, dataset=dataset, suffix=suffix_of(name))
 
 
 def sentences(plan: Plan, dataset: str, experiment: str) -> list[str]:
@@ -52,19 +52,21 @@ def initial_weights(plan: Plan, dataset: str, experiment: str, seed: int) -> lis
     settings = plan.experiment(dataset, experiment)
     if settings.embedding == "hybrid":
         digest = configuration.assignment_settings(plan.settings, dataset, experiment, seed).experiment
-        return [AssignmentFiles(plan.scale, dataset, digest, seed).entries]
-    return [plan.model(dataset, experiment, seed).pretrained] if settings.pretraining else []
+        return [plan.path(paths.ENTRIES, dataset=dataset, digest=digest, seed=seed)]
+    pretrained = plan.path(paths.PRETRAINED, dataset=dataset, experiment=experiment, seed=seed)
+    return [pretrained] if settings.pretraining else []
 
 
 def steps_of(plan: Plan, dataset: str, experiment: str, seed: int) -> list[str]:
     """The model whose number of steps a training takes; empty if it has its own."""
     other = plan.experiment(dataset, experiment).steps_of
-    return [plan.model(dataset, other, seed).model] if other else []
+    return [plan.path(paths.MODEL, dataset=dataset, experiment=other, seed=seed)] if other else []
 
 
 def events(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
     """The folder of a training's TensorBoard events; empty for none."""
-    return plan.model(dataset, experiment, seed).events if plan.settings.tensorboard else ""
+    folder = plan.path(paths.EVENTS, dataset=dataset, experiment=experiment, seed=seed)
+    return folder if plan.settings.tensorboard else ""
 
 
 def _first_with_assignment(plan: Plan, dataset: str, digest: str) -> str:
@@ -76,7 +78,7 @@ def _first_with_assignment(plan: Plan, dataset: str, digest: str) -> str:
             return name
     raise InputError(
         f"no experiment on {dataset} has the assignment {digest}: it belongs to other settings. "
-        f"Request a model such as {plan.model(dataset, 'smalr', 0).model}, which requests its assignment"
+        "Request a model of smalr, which requests its assignment"
     )
 
 

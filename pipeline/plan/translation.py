@@ -59,6 +59,9 @@ class Translation:
         by_language = self.plan.datasets[self.dataset].borrowed_translations
         return by_language.get(self.target) if self.source == "en" and not self.queries else None
 
+    def _file(self, pattern: str, language: str) -> str:
+        return self.plan.path(pattern, dataset=self.dataset, language=language)
+
     @property
     def settings(self) -> Provider | None:
         """Settings of the provider; published translations do not say which query each translates."""
@@ -80,13 +83,15 @@ class Translation:
     @property
     def inputs(self) -> dict[str, str | list[str]]:
         """Files that the translation reads, by name."""
-        files = self.plan.data(self.dataset)
         if self.borrowed_captions:
-            lender = self.plan.data(self.borrowed_captions.dataset)
-            return {"captions": lender.captions(self.target), "images": files.split}
+            lender = self.borrowed_captions.dataset
+            return {
+                "captions": self.plan.path(paths.CAPTIONS, dataset=lender, language=self.target),
+                "images": self.plan.path(paths.SPLIT, dataset=self.dataset),
+            }
         if isinstance(self.settings, FilesProvider):
-            return {"captions": files.captions(self.target)}
-        sentences = files.tokens(self.source)
+            return {"captions": self._file(paths.CAPTIONS, self.target)}
+        sentences = self._file(paths.TOKENS, self.source)
         if self.before:
             (sentences,) = query_tables(self.plan, self.dataset, [self.before])
         return {"sentences": sentences, **self.translator_inputs}
@@ -162,20 +167,29 @@ def input_options(inputs: Inputs) -> list[str]:
 def translation_tables(plan: Plan, dataset: str, pairs: Sequence[str]) -> list[str]:
     """The translations of a data set between some pairs of languages."""
     require_providers(plan, [(dataset, pair) for pair in pairs])
-    return [plan.data(dataset).translations(pair) for pair in pairs]
+    return [_of_pair(plan, paths.TRANSLATIONS, dataset, pair) for pair in pairs]
 
 
 def added_tables(plan: Plan, dataset: str, pairs: Sequence[str], captions: str) -> list[str]:
     """Translations that an experiment trains on: all, or those that `augment` has selected."""
     tables = translation_tables(plan, dataset, pairs)
-    return [plan.data(dataset).augmentation(pair) for pair in pairs] if captions == "augmented" else tables
+    if captions != "augmented":
+        return tables
+    return [_of_pair(plan, paths.AUGMENTATION, dataset, pair) for pair in pairs]
 
 
 def query_tables(plan: Plan, dataset: str, pairs: Iterable[str]) -> list[str]:
     """Translated queries of a data set for some pairs, each with the caption that it translates."""
-    files = plan.data(dataset)
     needs_own = partial(configuration.needs_query_translation, plan.settings, dataset)
-    return [files.queries(pair) if needs_own(pair) else files.translations(pair) for pair in pairs]
+    return [
+        _of_pair(plan, paths.QUERIES if needs_own(pair) else paths.TRANSLATIONS, dataset, pair)
+        for pair in pairs
+    ]
+
+
+def _of_pair(plan: Plan, pattern: str, dataset: str, pair: str) -> str:
+    source, target = pair.split("-")
+    return plan.path(pattern, dataset=dataset, source=source, target=target)
 
 
 def dictionary(plan: Plan, dataset: str, source: str, target: str) -> str:
@@ -196,12 +210,12 @@ def dictionary(plan: Plan, dataset: str, source: str, target: str) -> str:
     if folder := plan.settings.translation.dictionaries:
         return _existing(f"{folder}/en-{other}.txt", other)
     if plan.datasets[dataset].source == "demo":
-        if Path(path := paths.demo_word_list(other)).exists():
+        if Path(path := paths.DEMO_WORD_LIST.format(language=other)).exists():
             return path
-        _existing(paths.demo_grammar(other), other)
-        return paths.demo_dictionary(other)
+        _existing(paths.DEMO_GRAMMAR.format(language=other), other)
+        return paths.DEMO_DICTIONARY.format(language=other)
     name = DICTIONARIES.format(language=other)
-    return paths.source_file(name) if name in plan.sources else _existing(name, other)
+    return paths.SOURCE_FILE.format(file=name) if name in plan.sources else _existing(name, other)
 
 
 def _existing(path: str, other: str) -> str:
@@ -226,11 +240,13 @@ class Measurement(Translation):
         source = self.plan.source(self.dataset)
         if source.parallel_files:
             names = [name for name in self.plan.sources if re.search(source.parallel_files, name)]
-            return {"task1": list(map(paths.source_file, names))}
+            return {"task1": [paths.SOURCE_FILE.format(file=name) for name in names]}
         if not source.human_translations:
             return {}
-        files = self.plan.data(self.dataset)
-        return {"captions": [files.captions(self.source), files.captions(self.target)]}
+        return {"captions": [self._file(paths.CAPTIONS, code) for code in (self.source, self.target)]}
+
+    def _file(self, pattern: str, language: str) -> str:
+        return self.plan.path(pattern, dataset=self.dataset, language=language)
 
     @property
     def settings(self) -> Provider | None:
@@ -265,4 +281,4 @@ def measured_pairs(plan: Plan) -> list[str]:
     require_providers(
         plan, [(dataset, pair) for dataset, pair in pairs if plan.source(dataset).human_translations]
     )
-    return [plan.data(dataset).translation_quality(pair) for dataset, pair in pairs]
+    return [_of_pair(plan, paths.TRANSLATION_QUALITY, dataset, pair) for dataset, pair in pairs]

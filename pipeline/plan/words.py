@@ -3,8 +3,8 @@
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.datasets.sources import source_named
+from pipeline.plan import paths
 from pipeline.plan.captions import coverage_of, tokens
-from pipeline.plan.paths import source_file
 from pipeline.plan.plan import Plan, either, files_in
 from pipeline.plan.sources import FASTTEXT, MUSE
 from pipeline.plan.translation import added_tables, dictionary
@@ -29,9 +29,9 @@ def fasttext_vectors(plan: Plan, dataset: str, language: str) -> list[str]:
     source = word_settings(plan, language).vectors
     if source == "train":
         own = _has_training_captions(plan, dataset, language)
-        return [plan.data(dataset).caption_vectors(language)] if own else []
+        return [plan.path(paths.CAPTION_VECTORS, dataset=dataset, language=language)] if own else []
     if source == "multi30k":
-        return [plan.files.text_vectors(language)]
+        return [plan.path(paths.TEXT_VECTORS, language=language)]
     return [_published_vectors(plan, FASTTEXT.format(language=language), "set words.vectors to train")]
 
 
@@ -53,7 +53,7 @@ def _published_vectors(plan: Plan, name: str, otherwise: str) -> str:
         raise InputError(
             f"workflow/sources.csv has no published vectors {name}. Add them to it, or {otherwise}."
         )
-    return source_file(name)
+    return paths.SOURCE_FILE.format(file=name)
 
 
 def added_translations(plan: Plan, dataset: str, language: str, captions: Captions) -> list[str]:
@@ -77,7 +77,7 @@ def mapped_to_english(
     if language == "en" or not reduction.startswith("dictionary"):
         return {"english": [], "dictionary": []}
     return {
-        "english": [plan.data(dataset).words(captions, "en")],
+        "english": [plan.path(paths.WORDS, dataset=dataset, captions=captions, language="en")],
         "dictionary": [english_dictionary(plan, dataset, language)],
     }
 
@@ -94,24 +94,26 @@ def vocabularies(plan: Plan, dataset: str, experiment: str) -> list[str]:
 
 
 def _vocabulary(plan: Plan, dataset: str, experiment: str, language: str) -> str:
-    settings, files = plan.experiment(dataset, experiment), plan.data(dataset)
-    captions, kind = settings.captions, settings.vectors
-    if reduction := settings.reduction:
+    settings = plan.experiment(dataset, experiment)
+    captions, reduction = settings.captions, settings.reduction
+    if reduction:
         whole = reduction.startswith("dictionary") and language == "en"
-        return files.words(captions, "en") if whole else files.reduced_words(captions, reduction, language)
-    if kind == "characters":
-        return files.characters(captions, language)
-    if kind == "bert":
-        return files.sentence_vectors(language)
-    # Vectors are aligned to the English vectors, which do not change.
-    aligned = kind == "muse" and not (plan.settings.muse == "align" and language == "en")
-    return files.aligned_words(captions, language) if aligned else files.words(captions, language)
+        pattern = paths.WORDS if whole else paths.REDUCED_WORDS
+    elif settings.vectors == "muse":
+        # Vectors are aligned to the English vectors, which do not change.
+        unchanged = plan.settings.muse == "align" and language == "en"
+        pattern = paths.WORDS if unchanged else paths.ALIGNED_WORDS
+    else:
+        pattern = {"characters": paths.CHARACTERS, "bert": paths.SENTENCE_VECTORS}.get(
+            settings.vectors, paths.WORDS
+        )
+    return plan.path(pattern, dataset=dataset, captions=captions, reduction=reduction, language=language)
 
 
 def bert_model(plan: Plan, dataset: str) -> str:
     """The folder of the BERT, or its name on the Hugging Face hub."""
     model = plan.settings.bert.model
-    return plan.data(dataset).bert if model == "pretrain" else model
+    return plan.path(paths.BERT, dataset=dataset) if model == "pretrain" else model
 
 
 def bert_files(plan: Plan, dataset: str) -> list[str]:

@@ -5,7 +5,7 @@ rule split:
         requested=for_job(captions.requested_of_split),
         lists=for_job(captions.split_lists),
     output:
-        DATA.split,
+        paths.SPLIT,
     log:
         "work/logs/{scale}/{dataset}/split.log",
     benchmark:
@@ -27,11 +27,11 @@ rule split:
 
 rule read_captions:
     input:
-        split=DATA.split,
+        split=paths.SPLIT,
         sources=for_job(captions.caption_sources),
         requested=for_job(captions.requested_of_captions),
     output:
-        DATA.captions("{language}"),
+        paths.CAPTIONS,
     log:
         "work/logs/{scale}/{dataset}/read-captions-{language}.log",
     benchmark:
@@ -52,9 +52,9 @@ rule read_captions:
 
 rule tokenize:
     input:
-        DATA.captions("{language}"),
+        paths.CAPTIONS,
     output:
-        DATA.tokens("{language}"),
+        paths.TOKENS,
     log:
         "work/logs/{scale}/{dataset}/tokenize-{language}.log",
     benchmark:
@@ -74,7 +74,7 @@ rule collect_text:
         sources=for_job(captions.multi30k_text),
         splits=captions.all_splits(PLAN),
     output:
-        SCALED.text("{language}"),
+        paths.TEXT,
     log:
         "work/logs/{scale}/collect-text-{language}.log",
     benchmark:

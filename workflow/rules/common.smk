@@ -120,13 +120,6 @@ def needs(mem_mb, runtime, disk_mb=1000, gpu=0):
     }
 
 
-# Paths of the jobs' files, with wildcards.
-SCALED = paths.ScaleFiles("{scale}")
-DATA = paths.DatasetFiles("{scale}", "{dataset}")
-MODEL = paths.ModelFiles("{scale}", "{dataset}", "{experiment}", "{seed}")
-ASSIGNMENT = paths.AssignmentFiles("{scale}", "{dataset}", "{digest}", "{seed}")
-
-
 wildcard_constraints:
     scale=PLAN.scale,
     dataset=either(PLAN.datasets),

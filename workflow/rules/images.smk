@@ -4,10 +4,10 @@
 
 rule find_images:
     input:
-        split=DATA.split,
+        split=paths.SPLIT,
         images=for_job(sources.image_folders),
     output:
-        DATA.images,
+        paths.IMAGES,
     log:
         "work/logs/{scale}/{dataset}/find-images.log",
     benchmark:
@@ -34,7 +34,7 @@ def of_extraction():
     """What jobs of feature extraction have in common."""
     return {
         "settings": for_job(images.feature_settings),
-        "cache": SCALED.partial("{dataset}-features{suffix}"),
+        "cache": paths.PARTIAL + "{dataset}-features{suffix}",
         "photographs": for_job(images.photographs),
     }
 
@@ -42,9 +42,9 @@ def of_extraction():
 rule extract_shard:
     """extract one part of a data set's features into the cache, if several jobs share them (images.shards)"""
     input:
-        images=DATA.images,
+        images=paths.IMAGES,
     output:
-        temp(DATA.shard("{suffix}", "{shard}")),
+        temp(paths.SHARD),
     log:
         "work/logs/{scale}/{dataset}/extract-features{suffix}-{shard}.log",
     benchmark:
@@ -66,12 +66,12 @@ rule extract_shard:
 
 rule extract_features:
     input:
-        images=DATA.images,
+        images=paths.IMAGES,
         weights=for_job(images.weights_file),
         shards=for_job(images.shards),
     output:
-        store=DATA.features("{suffix}"),
-        failed=DATA.failed_images("{suffix}"),
+        store=paths.FEATURES,
+        failed=paths.FAILED_IMAGES,
     log:
         "work/logs/{scale}/{dataset}/extract-features{suffix}.log",
     benchmark:
@@ -93,10 +93,10 @@ rule extract_features:
 
 rule import_features:
     input:
-        split=DATA.split,
+        split=paths.SPLIT,
         features=for_job(images.imported_features),
     output:
-        DATA.features("{suffix}"),
+        paths.FEATURES,
     log:
         "work/logs/{scale}/{dataset}/import-features{suffix}.log",
     benchmark:

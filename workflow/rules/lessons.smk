@@ -7,7 +7,7 @@ rule read_caption_part:
     input:
         unpack(for_job(lessons.part_inputs)),
     output:
-        DATA.part("{part}", "{language}"),
+        paths.PART,
     log:
         "work/logs/{scale}/{dataset}/read-caption-part-{part}-{language}.log",
     wildcard_constraints:
@@ -28,9 +28,9 @@ rule read_caption_part:
 # A sample is a file, so that experiments that should share captions or images do.
 rule sample_captions:
     input:
-        DATA.part("{part}", "{language}"),
+        paths.PART,
     output:
-        DATA.sampled_part("{each}", "{seed}", "{part}", "{language}"),
+        paths.SAMPLED_PART,
     log:
         "work/logs/{scale}/{dataset}/sample-captions-{each}-seed{seed}-{part}-{language}.log",
     wildcard_constraints:
@@ -47,9 +47,9 @@ rule sample_captions:
 
 rule sample_halves:
     input:
-        DATA.split,
+        paths.SPLIT,
     output:
-        DATA.halves("{seed}", "{suffix}"),
+        paths.HALVES,
     log:
         "work/logs/{scale}/{dataset}/sample-halves-seed{seed}{suffix}.log",
     wildcard_constraints:
@@ -69,7 +69,7 @@ rule select_captions:
     input:
         for_job(lessons.selected_texts),
     output:
-        directory(DATA.selection_folder("{experiment}")),
+        directory(paths.SELECTION),
     log:
         "work/logs/{scale}/{dataset}/{experiment}-select-captions.log",
     wildcard_constraints:
@@ -87,10 +87,10 @@ rule select_captions:
 rule train_lessons:
     input:
         features=for_job(training.features),
-        selected=DATA.selection_folder("{experiment}"),
+        selected=paths.SELECTION,
     output:
-        model=MODEL.model,
-        curves=MODEL.curves,
+        model=paths.MODEL,
+        curves=paths.CURVES,
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-train.log",
     benchmark:
@@ -105,7 +105,7 @@ rule train_lessons:
         sentences=for_job(lessons.selected_sentences),
         words=for_job(lessons.selected_words),
         pairs=for_job(lessons.selected_pairs),
-        checkpoint=SCALED.checkpoint("{dataset}-{experiment}-{seed}"),
+        checkpoint=paths.CHECKPOINTS + "{dataset}-{experiment}-{seed}.pt",
     message:
         "Training {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
@@ -118,12 +118,12 @@ rule train_lessons:
 rule evaluate_lessons:
     """compute the recalls of a model of Lessons on the test split"""
     input:
-        model=MODEL.model,
+        model=paths.MODEL,
         features=for_job(training.features),
-        selected=DATA.selection_folder("{experiment}"),
+        selected=paths.SELECTION,
     output:
-        evaluation=MODEL.evaluation("original"),
-        ranks=MODEL.ranks("original"),
+        evaluation=expand(paths.EVALUATION, queries="original", allow_missing=True),
+        ranks=expand(paths.RANKS, queries="original", allow_missing=True),
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-original.log",
     benchmark:

@@ -60,7 +60,7 @@ rule write_report:
     localrule: True
     params:
         settings=for_job(pages.report_settings),
-        benchmarks=PLAN.files.benchmarks,
+        benchmarks=PLAN.path(paths.LOGS),
         comparisons=pages.comparison_arguments(PLAN),
         captions=for_job(pages.caption_arguments),
     message:

@@ -6,7 +6,7 @@ rule build_index:
         captions=for_job(training.sentences),
         images=for_job(images.image_list),
     output:
-        MODEL.index,
+        paths.INDEX,
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-build-index.log",
     benchmark:

@@ -1,6 +1,6 @@
 rule download:
     output:
-        paths.source_file("{file}"),
+        paths.SOURCE_FILE,
     log:
         "work/logs/download/{file}.log",
     wildcard_constraints:
@@ -30,7 +30,7 @@ rule downloads:
 
 rule prefetch_models:
     output:
-        SCALED.prefetched_models,
+        paths.PREFETCHED_MODELS,
     log:
         "work/logs/{scale}/prefetch-models.log",
     localrule: True
@@ -46,14 +46,14 @@ rule prefetch:
     """download all that jobs would fetch, published files and weights, for nodes without a network"""
     input:
         sources.public_files(PLAN),
-        PLAN.files.prefetched_models,
+        PLAN.path(paths.PREFETCHED_MODELS),
 
 
 rule unpack:
     input:
         for_job(sources.archives),
     output:
-        directory(paths.unpacked_archive("{archive}")),
+        directory(paths.PHOTOGRAPHS),
     log:
         "work/logs/photographs/{archive}.log",
     wildcard_constraints:
@@ -72,8 +72,8 @@ rule draw_demo:
         paths.DEMO_CONCEPTS,
         paths.DEMO_DATASETS,
     output:
-        split=DATA.split,
-        images=directory(DATA.demo_images),
+        split=paths.SPLIT,
+        images=directory(paths.DEMO_IMAGES),
     log:
         "work/logs/{scale}/{dataset}/draw-demo.log",
     benchmark:
@@ -96,9 +96,9 @@ rule write_demo_captions:
     input:
         paths.DEMO_CONCEPTS,
         paths.DEMO_DATASETS,
-        paths.demo_grammar("{language}"),
+        paths.DEMO_GRAMMAR,
     output:
-        DATA.captions("{language}"),
+        paths.CAPTIONS,
     log:
         "work/logs/{scale}/{dataset}/write-demo-captions-{language}.log",
     benchmark:
@@ -120,10 +120,10 @@ rule write_demo_captions:
 rule write_demo_dictionary:
     input:
         paths.DEMO_CONCEPTS,
-        paths.demo_grammar("en"),
-        paths.demo_grammar("{language}"),
+        paths.DEMO_GRAMMAR.format(language="en"),
+        paths.DEMO_GRAMMAR,
     output:
-        paths.demo_dictionary("{language}"),
+        paths.DEMO_DICTIONARY,
     log:
         "work/logs/demo/write-demo-dictionary-{language}.log",
     resources:

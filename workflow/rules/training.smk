@@ -5,7 +5,7 @@ rule pretrain:
         translations=for_job(training.translations),
         words=for_job(words.vocabularies),
     output:
-        MODEL.pretrained,
+        paths.PRETRAINED,
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-pretrain.log",
     benchmark:
@@ -15,7 +15,7 @@ rule pretrain:
         **needs(mem_mb=8000, runtime=growing(120), gpu=SETTINGS.gpu),
     params:
         settings=for_job(configuration.pretraining_settings),
-        checkpoint=SCALED.checkpoint("{dataset}-{experiment}-{seed}-pretraining"),
+        checkpoint=paths.CHECKPOINTS + "{dataset}-{experiment}-{seed}-pretraining.pt",
     message:
         "Pretraining the universal embedding: {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
@@ -29,8 +29,8 @@ rule assign:
     input:
         unpack(for_job(training.assignment_inputs)),
     output:
-        entries=ASSIGNMENT.entries,
-        table=ASSIGNMENT.table,
+        entries=paths.ENTRIES,
+        table=paths.ASSIGNMENT_TABLE,
     log:
         "work/logs/{scale}/{dataset}/assign-{digest}-{seed}.log",
     benchmark:
@@ -40,7 +40,7 @@ rule assign:
         **needs(mem_mb=8000, runtime=growing(360), disk_mb=2000, gpu=SETTINGS.gpu),
     params:
         settings=for_job(training.assignment_settings),
-        checkpoint=SCALED.checkpoint("{dataset}-assignment-{digest}-{seed}"),
+        checkpoint=paths.CHECKPOINTS + "{dataset}-assignment-{digest}-{seed}.pt",
     message:
         "Assigning words to the latent vocabulary: {wildcards.dataset} {wildcards.digest} seed {wildcards.seed}"
     shell:
@@ -58,8 +58,8 @@ rule train:
         pretrained=for_job(training.initial_weights),
         steps_of=for_job(training.steps_of),
     output:
-        model=MODEL.model,
-        curves=MODEL.curves,
+        model=paths.MODEL,
+        curves=paths.CURVES,
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-train.log",
     benchmark:
@@ -70,7 +70,7 @@ rule train:
         events=for_job(training.events),
     params:
         settings=for_job(configuration.experiment_settings),
-        checkpoint=SCALED.checkpoint("{dataset}-{experiment}-{seed}"),
+        checkpoint=paths.CHECKPOINTS + "{dataset}-{experiment}-{seed}.pt",
     message:
         "Training {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
@@ -82,14 +82,14 @@ rule train:
 
 rule evaluate:
     input:
-        model=MODEL.model,
+        model=paths.MODEL,
         features=for_job(training.features),
         sentences=for_job(training.evaluated_sentences),
         words=for_job(words.vocabularies),
         queries=for_job(training.translated_queries),
     output:
-        evaluation=MODEL.evaluation("{queries}"),
-        ranks=MODEL.ranks("{queries}"),
+        evaluation=paths.EVALUATION,
+        ranks=paths.RANKS,
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-{queries}.log",
     benchmark:
@@ -109,14 +109,14 @@ rule evaluate:
 # Original queries together with their translations (SMALR's CLC).
 rule evaluate_consistency:
     input:
-        model=MODEL.model,
+        model=paths.MODEL,
         features=for_job(training.features),
         sentences=for_job(training.sentences),
         words=for_job(words.vocabularies),
         translations=for_job(training.queries_in_every_language),
     output:
-        evaluation=MODEL.evaluation("{consistency}"),
-        ranks=MODEL.ranks("{consistency}"),
+        evaluation=paths.EVALUATION.replace("{queries}", "{consistency}"),
+        ranks=paths.RANKS.replace("{queries}", "{consistency}"),
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-{consistency}.log",
     benchmark:

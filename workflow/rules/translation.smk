@@ -38,7 +38,7 @@ rule translate:
     input:
         unpack(for_job(translation.of_captions, "inputs")),
     output:
-        DATA.translations("{source}-{target}"),
+        paths.TRANSLATIONS,
     log:
         "work/logs/{scale}/{dataset}/translate-{source}-{target}.log",
     benchmark:
@@ -58,7 +58,7 @@ rule translate_queries:
     input:
         unpack(for_job(translation.of_queries, "inputs")),
     output:
-        DATA.queries("{source}-{target}"),
+        paths.QUERIES,
     log:
         "work/logs/{scale}/{dataset}/translate-queries-{source}-{target}.log",
     benchmark:
@@ -76,10 +76,10 @@ rule translate_queries:
 # The translations from English that give each training image five sentences in a language (SMALR).
 rule augment:
     input:
-        sentences=DATA.tokens("{target}"),
-        translations=DATA.translations("en-{target}"),
+        sentences=paths.TOKENS.replace("{language}", "{target}"),
+        translations=expand(paths.TRANSLATIONS, source="en", allow_missing=True),
     output:
-        DATA.augmentation("en-{target}"),
+        paths.AUGMENTATION,
     log:
         "work/logs/{scale}/{dataset}/augment-{target}.log",
     benchmark:
@@ -99,7 +99,7 @@ rule measure_translation_quality:
     input:
         unpack(for_job(translation.of_quality, "inputs")),
     output:
-        DATA.translation_quality("{source}-{target}"),
+        paths.TRANSLATION_QUALITY,
     log:
         "work/logs/{scale}/{dataset}/measure-translation-quality-{source}-{target}.log",
     benchmark:

@@ -1,8 +1,8 @@
 rule train_word_vectors:
     input:
-        SCALED.text("{language}"),
+        paths.TEXT,
     output:
-        SCALED.text_vectors("{language}"),
+        paths.TEXT_VECTORS,
     log:
         "work/logs/{scale}/train-word-vectors-{language}.log",
     benchmark:
@@ -23,7 +23,7 @@ rule train_caption_vectors:
     input:
         for_job(words.sentences),
     output:
-        DATA.caption_vectors("{language}"),
+        paths.CAPTION_VECTORS,
     log:
         "work/logs/{scale}/{dataset}/train-caption-vectors-{language}.log",
     benchmark:
@@ -46,7 +46,7 @@ rule build_vocabulary:
         translations=for_job(words.added_translations),
         vectors=for_job(words.fasttext_vectors),
     output:
-        DATA.words("{captions}", "{language}"),
+        paths.WORDS,
     log:
         "work/logs/{scale}/{dataset}/build-vocabulary-{captions}-{language}.log",
     benchmark:
@@ -68,11 +68,11 @@ rule build_vocabulary:
 rule reduce_vocabulary:
     input:
         unpack(for_job(words.mapped_to_english)),
-        words=DATA.words("{captions}", "{language}"),
+        words=paths.WORDS,
         sentences=for_job(words.sentences),
         translations=for_job(words.added_translations),
     output:
-        DATA.reduced_words("{captions}", "{reduction}", "{language}"),
+        paths.REDUCED_WORDS,
     log:
         "work/logs/{scale}/{dataset}/reduce-vocabulary-{captions}-{reduction}-{language}.log",
     benchmark:
@@ -96,7 +96,7 @@ rule encode_characters:
         sentences=for_job(words.sentences),
         translations=for_job(words.added_translations),
     output:
-        DATA.characters("{captions}", "{language}"),
+        paths.CHARACTERS,
     log:
         "work/logs/{scale}/{dataset}/encode-characters-{captions}-{language}.log",
     benchmark:
@@ -117,11 +117,11 @@ rule encode_characters:
 # Word vectors that are aligned across languages: aligned to the English space here, or published.
 rule align_vectors:
     input:
-        words=DATA.words("{captions}", "{language}"),
-        english=DATA.words("{captions}", "en"),
+        words=paths.WORDS,
+        english=expand(paths.WORDS, language="en", allow_missing=True),
         dictionary=for_job(words.english_dictionary),
     output:
-        DATA.aligned_words("{captions}", "{language}"),
+        paths.ALIGNED_WORDS,
     log:
         "work/logs/{scale}/{dataset}/align-vectors-{captions}-{language}.log",
     benchmark:
@@ -140,11 +140,11 @@ rule align_vectors:
 rule build_muse_vocabulary:
     """build the vocabulary of one language with MUSE's published aligned vectors"""
     input:
-        sentences=DATA.tokens("{language}"),
+        sentences=paths.TOKENS,
         translations=for_job(words.added_translations),
         vectors=for_job(words.muse_vectors),
     output:
-        DATA.aligned_words("{captions}", "{language}"),
+        paths.ALIGNED_WORDS,
     log:
         "work/logs/{scale}/{dataset}/build-muse-vocabulary-{captions}-{language}.log",
     benchmark:
@@ -168,7 +168,7 @@ rule pretrain_bert:
     input:
         for_job(captions.own_tokens),
     output:
-        directory(DATA.bert),
+        directory(paths.BERT),
     log:
         "work/logs/{scale}/{dataset}/pretrain-bert.log",
     benchmark:
@@ -187,10 +187,10 @@ rule pretrain_bert:
 
 rule embed_captions:
     input:
-        sentences=DATA.tokens("{language}"),
+        sentences=paths.TOKENS,
         bert=for_job(words.bert_files),
     output:
-        DATA.sentence_vectors("{language}"),
+        paths.SENTENCE_VECTORS,
     log:
         "work/logs/{scale}/{dataset}/embed-captions-{language}.log",
     benchmark:
