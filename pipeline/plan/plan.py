@@ -57,9 +57,10 @@ class Plan:
 
 
 def published_sources(path: Path) -> dict[str, dict[str, str]]:
-    """Rows of workflow/sources.csv by file."""
+    """Rows of workflow/sources.csv by file; an empty `url` there is `https://` and the file."""
     with open(path, encoding="utf-8", newline="") as file:
-        return {row["file"]: row for row in csv.DictReader(file)}
+        rows = list(csv.DictReader(file))
+    return {row["file"]: {**row, "url": row["url"] or f"https://{row['file']}"} for row in rows}
 
 
 def as_json(values: object) -> str:
