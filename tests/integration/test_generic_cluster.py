@@ -45,7 +45,9 @@ def project(shared_project: Project, queue_log: Path, monkeypatch: pytest.Monkey
 
 @pytest.fixture(scope="module")
 def shared_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    return copy_of_project(tmp_path_factory.mktemp("generic"))
+    project = copy_of_project(tmp_path_factory.mktemp("generic"))
+    project.edit("pipeline/training/loop.py", "CHECKPOINTS = 60.0", "CHECKPOINTS = 1.0")
+    return project
 
 
 def test_a_table_is_made_by_submitted_jobs(project: Project, queue_log: Path) -> None:
@@ -70,7 +72,7 @@ def test_a_killed_training_is_submitted_again_with_more_memory_and_resumes(
         output = running.communicate(timeout=600)[0]
     assert running.returncode == 0, output
     log = (project.folder / "work/logs/demo/multi30k/embn-en-0-train.log").read_text()
-    assert "resuming after epoch" in log
+    assert "resuming after step" in log
     trainings = [job for job in queue_log.read_text().splitlines() if "-N train " in job]
     assert [re.findall(r"mem=(\d+)mb", job) for job in trainings] == [["8000"], ["16000"]]
 
