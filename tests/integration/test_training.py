@@ -410,20 +410,6 @@ def test_pretrained_layers_of_other_languages_or_sizes_are_refused(
         train_model(wrong, experiment, tmp_path)
 
 
-def test_evaluation_refuses_an_epoch_selected_by_other_recalls(
-    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
-) -> None:
-    experiment["training"]["epochs"] = 1
-    model = train_model(inputs, experiment, tmp_path)
-    content = torch.load(model, weights_only=True)
-    content["validation"]["de"] += 1.0
-    model.unlink()  # and its stored digest, which would notice first
-    torch.save(content, model)
-    with pytest.raises(InputError, match="chosen by another definition of recall"):
-        evaluate_model(inputs, model, tmp_path)
-    assert not (tmp_path / "test.json").exists()
-
-
 def test_evaluation_refuses_the_same_words_in_another_order(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
