@@ -289,7 +289,7 @@ def test_a_data_set_is_a_module_and_rows_of_the_table_of_sources(finished_projec
     damaged.write_text("a\ttrain\ten\n")
     settings = shlex.quote('{"source": "market"}')
     split = f"python -m pipeline split --settings {settings} --sources damaged --output split.csv"
-    assert "market/captions.tsv: line 1: cannot be read" in run(
+    assert "market/captions.tsv: not a table of captions" in run(
         finished_project, ["bash", "-euc", f"{split} || true"]
     )
 
