@@ -1,7 +1,6 @@
 """The configuration and its surroundings, which determine every job."""
 
 import csv
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -63,16 +62,6 @@ def published_sources(path: Path) -> dict[str, dict[str, str]]:
     return {row["file"]: {**row, "url": row["url"] or f"https://{row['file']}"} for row in rows}
 
 
-def as_json(values: object) -> str:
-    """Values as the stages accept them."""
-    return json.dumps(values, ensure_ascii=False)
-
-
-def arguments(option: str, values: Iterable[str]) -> list[str]:
-    """An argument `OPTION=VALUE` for each value."""
-    return [f"{option}={value}" for value in values]
-
-
 def input_arguments(inputs: Inputs, options: Mapping[str, str]) -> list[str]:
     """Arguments for the files of a job that only some jobs of its rule have.
 
@@ -82,10 +71,10 @@ def input_arguments(inputs: Inputs, options: Mapping[str, str]) -> list[str]:
         inputs: the job's files, by name. options: the option of each name.
     """
     return [
-        argument
+        f"{option}={path}"
         for name, option in options.items()
         if name in inputs.keys()  # noqa: SIM118 - a list of Snakemake's has names as its keys
-        for argument in arguments(option, _as_list(inputs[name]))
+        for path in _as_list(inputs[name])
     ]
 
 

@@ -9,7 +9,7 @@ from pipeline.common.errors import InputError
 from pipeline.plan import paths
 from pipeline.plan.captions import caption_tables
 from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
-from pipeline.plan.plan import Plan, arguments
+from pipeline.plan.plan import Plan
 from pipeline.plan.requests import require_providers
 from pipeline.plan.sources import public_files_of
 from pipeline.training.settings import ParameterSettings, SmalrParameterSettings
@@ -108,9 +108,7 @@ def counted_captions(plan: Plan) -> list[str]:
 
 def count_arguments(plan: Plan) -> list[str]:
     """Caption tables that MULE's Table 1 counts as `DATASET=PATH`."""
-    return [
-        argument for name, paths in _counted_captions(plan).items() for argument in arguments(name, paths)
-    ]
+    return [f"{name}={path}" for name, paths in _counted_captions(plan).items() for path in paths]
 
 
 def parameter_settings(plan: Plan) -> ParameterSettings:

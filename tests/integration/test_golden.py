@@ -240,6 +240,7 @@ def test_every_option_of_a_stage_is_given_by_some_rule(commands: dict[str, list[
         for name in inspect.signature(registry.load(STAGES[stage].function)).parameters
     }
     assert taken - given == BY_HAND
+    assert {option for _, option in given - taken} == {"gpus"}  # of the command line itself
 
 
 def test_every_rule_has_a_line_in_the_list(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from pipeline.plan import (
     words,
 )
 from pipeline.plan.cells import table_names
-from pipeline.plan.plan import Plan, arguments, either, published_sources
+from pipeline.plan.plan import Plan, either, published_sources
 from pipeline.stages import STAGES
 
 CONFIG = Path(workflow.basedir, "config")

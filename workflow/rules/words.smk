@@ -204,6 +204,6 @@ rule embed_captions:
     message:
         "Sentence vectors of the captions of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline embed-captions --code {params.code} --language {wildcards.language} --sentences {input.sentences:q} "
+        "python -m pipeline embed-captions --language {wildcards.language} --sentences {input.sentences:q} "
         "--model {params.model:q} --settings {params.settings:q} "
         "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
