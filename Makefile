@@ -11,8 +11,8 @@ SEARCHED := work/demo/multi30k/experiments/mule-full/seed0
 help:
 	@echo "make demo   results/table4.csv on synthetic data: five to fifteen minutes on 2 cores after installation, 400 MB disk"
 	@echo "make search a page to search the demo's test scenes with its model, at http://127.0.0.1:8000"
-	@echo "make test   unit tests and the real workflow: four to eight minutes on 2 cores after installation"
-	@echo "make test-all  also tests marked extended (pyproject.toml says which), all but those marked slow: about half an hour on 2 cores"
+	@echo "make test   unit tests and the real workflow, all but those marked slow: five to ten minutes on 2 cores after installation"
+	@echo "make test-all  all tests, also those marked slow (pyproject.toml says which): half an hour to an hour on 2 cores"
 	@echo "make coverage  lines and branches that make test reaches"
 	@echo "make check  lint, format, types and imports"
 	@echo "make results-pages  fill the tables of pages from results/published"
@@ -39,19 +39,19 @@ search: $(READY)
 	$(RUN) python -m pipeline serve $(SEARCHED)/index.h5
 
 test: $(READY)
-	@echo "Unit and integration tests, except those marked extended (pyproject.toml says which)."
-	$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m 'not slow and not extended'
+	@echo "Unit and integration tests, except those marked slow (pyproject.toml says which)."
+	$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 test-all: $(READY)
-	@echo "All tests except those marked slow: about half an hour on 2 cores."
-	$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	@echo "All tests: half an hour to an hour on 2 cores."
+	$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m ''
 
 # What make test reaches, by line and branch, in its jobs and servers too; it takes longer than make test.
 coverage: export COVERAGE_RCFILE := $(CURDIR)/pyproject.toml
 coverage: $(READY)
 	mkdir -p work/coverage
 	$(RUN) python -m coverage erase
-	$(RUN) python -m coverage run -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m 'not slow and not extended'
+	$(RUN) python -m coverage run -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 	$(RUN) python -m coverage combine --quiet && python -m coverage report
 
 check: $(READY)

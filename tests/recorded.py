@@ -48,7 +48,7 @@ from pipeline.training.tasks import TaskSampler
 from pipeline.words.vocabulary import read_vocabulary as read_vocabulary_file
 
 CLOSE = 1e-9
-SEEDS = (0, pytest.param(1, marks=pytest.mark.extended))
+SEEDS = (0, pytest.param(1, marks=pytest.mark.slow))
 
 Settings = dict[str, Any]
 

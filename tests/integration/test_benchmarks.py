@@ -13,7 +13,6 @@ FEATURES = "--backbone resnet18 --resize 40 --crop 32 --images 2 --repeat 1 --wi
 
 
 @pytest.mark.integration
-@pytest.mark.extended
 @pytest.mark.parametrize(
     ("benchmark", "options", "number"),
     [

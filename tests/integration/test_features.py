@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import timm
 import torch
-import warm
 from PIL import Image
 
 from pipeline.images.store import read_features
@@ -63,7 +62,7 @@ def test_shards_of_the_command_line_fill_one_cache(tmp_path: Path) -> None:
 def _stage(
     stage: str, *arguments: object, env: dict[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    command = [warm.python(), "-m", "pipeline", stage, *map(str, arguments)]
+    command = [sys.executable, "-m", "pipeline", stage, *map(str, arguments)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=env)
 
 

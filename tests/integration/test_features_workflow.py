@@ -11,7 +11,7 @@ from project import DEMO, Project, copy_of_project, ready
 
 from pipeline.images.store import read_features
 
-pytestmark = [pytest.mark.integration, pytest.mark.extended]
+pytestmark = pytest.mark.integration
 
 STORE = "work/demo/multi30k/features.h5"
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from project import Project, copy_of_project
 
-pytestmark = [pytest.mark.integration, pytest.mark.extended]
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 HERE = ["--workflow-profile", "profiles/generic", "--jobs", "2", "--max-status-checks-per-second", "10"]
 DEMO = {
@@ -86,19 +86,6 @@ def test_jobs_are_cancelled_with_snakemake(project: Project) -> None:
         running.communicate(timeout=600)
     assert running.returncode != 0
     _wait(lambda: subprocess.run(["qstat", str(group)]).returncode != 0)
-
-
-def test_a_queued_job_refuses_code_that_was_edited_after_the_run_began(project: Project) -> None:
-    """Each job in a queue reads the workflow again, so it would plan with the edited code."""
-    project.configure(**DEMO)
-    module = project.folder / "pipeline/words/vocabulary.py"
-    edit = f"    with open('{module}', 'a') as edited:\n        edited.write('EDITED = True\\n')\n"
-    project.edit("Snakefile", "onstart:\n", f"onstart:\n{edit}")
-    again = ("--forcerun", "train_caption_vectors", "--retries", "0")  # an earlier test has made the file
-    done = project.snakemake(*HERE, *again, "work/demo/multi30k/words/human/en.h5")
-    assert done.returncode == 1
-    log = project.folder / "work/logs/demo/multi30k/train-caption-vectors-en.log"
-    assert "train-caption-vectors was edited after this run of Snakemake began" in log.read_text()
 
 
 def _job(running: "subprocess.Popen[str]", checkpoint: Path, rule: str) -> int:

@@ -9,7 +9,7 @@ import pytest
 from browser import CHROMIUM, measure, photograph
 from project import DEMO, Project, ready
 
-pytestmark = [pytest.mark.integration, pytest.mark.extended]
+pytestmark = pytest.mark.integration
 
 COLUMNS = {"multi30k": ["en", "de", "fr", "cs"], "mscoco": ["en", "zh", "ja"]}
 ROWS = [

@@ -17,7 +17,7 @@ from published import write_everything
 from serving import serving
 from stand_in_service import stand_in
 
-pytestmark = [pytest.mark.integration, pytest.mark.extended]
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 ON_REQUEST = {"flickr30k": "on-request/flickr30k", "coco_cn": "on-request/coco-cn"}
 

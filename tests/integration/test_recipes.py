@@ -1,6 +1,5 @@
 """The recipes of three pages and the commands of the README, run as written, on a smaller demo."""
 
-import os
 import re
 import shlex
 import subprocess
@@ -11,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-import warm
 import yaml
 from PIL import Image
 from project import DEMO, ROOT, SMALL, Project, ready
@@ -19,7 +17,7 @@ from project import DEMO, ROOT, SMALL, Project, ready
 from pipeline.common.block import Block
 from pipeline.settings import merge
 
-pytestmark = [pytest.mark.integration, pytest.mark.extended]
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 PAGES = [
     (ROOT / "docs" / name).read_text(encoding="utf-8")
@@ -63,12 +61,11 @@ def follow(project: Project, title: str) -> str:
 
 
 def run(project: Project, command: list[str], given: str = "") -> str:
-    path = f"{Path(warm.python()).parent}{os.pathsep}{project.environment['PATH']}"
     done = subprocess.run(
         command,
         cwd=project.folder,
         input=given,
-        env={**project.environment, "PATH": path, "GIT_CEILING_DIRECTORIES": "/"},
+        env={**project.environment, "GIT_CEILING_DIRECTORIES": "/"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

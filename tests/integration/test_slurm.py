@@ -12,7 +12,7 @@ from slurm import missing, slurm
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.extended,
+    pytest.mark.slow,
     pytest.mark.skipif(bool(missing()), reason=missing()),
 ]
 
@@ -77,16 +77,6 @@ def test_a_job_over_its_time_is_reported_with_its_log(project: Project) -> None:
     assert done.returncode == 1
     assert "work/logs/demo/multi30k/embn-de-0-train.log" in output
     assert (project.folder / "work/demo/checkpoints/multi30k-embn-de-0.pt").exists()
-
-
-@pytest.mark.slow
-def test_the_demos_table_2_is_made_by_queued_jobs(project: Project) -> None:
-    project.configure(**DEMO)
-    done = project.snakemake(*HERE, "results/table2.csv")
-    assert done.returncode == 0, done.stdout
-    table = pd.read_csv(project.folder / "results" / "table2.csv")
-    assert len(table) == 11
-    assert table.filter(like="multi30k").notna().all(axis=None)
 
 
 def _wait(done: Callable[[], bool], seconds: float = 600) -> None:

@@ -159,7 +159,6 @@ def test_a_model_learns_from_frozen_sentence_vectors(
             "order",
             {"margin": 0.05, "hinge": "sum", "caption_caption": 1.0},
             {"en": 72.2, "de": 75.0},
-            marks=pytest.mark.extended,
         ),
         (
             "shared",
@@ -311,7 +310,6 @@ def test_an_evaluation_records_who_translated_its_queries(
     assert found == {"dictionary", "google"}
 
 
-@pytest.mark.extended
 def test_sigkill_at_any_moment_changes_nothing(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -20,6 +20,7 @@ CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
 pytestmark = [
     pytest.mark.integration,
+    pytest.mark.slow,
     pytest.mark.skipif(
         not (CHROMIUM and DRIVER), reason="no Chromium here: apt-get install chromium chromium-driver"
     ),

@@ -114,7 +114,6 @@ def test_one_centre_crop_is_torchvisions(tmp_path: Path) -> None:
         assert relative_error(found, model(chain(images()[0])[None]).numpy()) < 1e-5
 
 
-@pytest.mark.extended
 def test_vggs_features_are_those_of_its_second_hidden_layer() -> None:
     """fc7: the output of VGG-19's second layer of width 4096 after its ReLU, before the classifier."""
     torch.manual_seed(0)
@@ -338,7 +337,6 @@ def test_the_weights_of_the_demo_come_from_their_package() -> None:
     assert (backbone.mean, backbone.std, backbone.interpolation) == ([0.5] * 3, [0.5] * 3, "bicubic")
 
 
-@pytest.mark.extended
 def test_on_a_machine_that_cannot_compile_the_message_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

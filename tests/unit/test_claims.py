@@ -62,7 +62,6 @@ def test_every_claim_of_the_paper_is_there_once() -> None:
     assert [claim["id"] for claim in claims] == [f"M{number:02d}" for number in range(1, 62)]
 
 
-@pytest.mark.extended
 def test_the_papers_own_numbers_contradict_these_claims(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,7 +103,6 @@ def test_a_language_without_captions_of_its_own_is_named(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
-@pytest.mark.extended
 def test_multi30k_has_the_papers_counts(tmp_path: Path) -> None:
     assert MIRROR is not None
     split = multi30k_split(Path(MIRROR), "multi30k")

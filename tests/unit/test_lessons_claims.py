@@ -124,7 +124,6 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     return pd.concat(parts)
 
 
-@pytest.mark.extended
 def test_the_papers_own_numbers_contradict_these_claims(verdicts: pd.DataFrame) -> None:
     """Read by hand against the printed tables; every other claim about its recalls holds."""
     text = verdicts[~verdicts.index.str.endswith("-as-code")]
@@ -139,7 +138,6 @@ def test_the_papers_own_numbers_contradict_these_claims(verdicts: pd.DataFrame) 
     assert set(text.index) - set(tested.index) == {"L23", "L33", "L34", "L35", "L36"} & set(text.index)
 
 
-@pytest.mark.extended
 def test_the_paper_prints_nothing_for_rows_as_code(verdicts: pd.DataFrame) -> None:
     of_code = verdicts[verdicts.index.str.endswith("-as-code")]
     assert set(of_code["verdict"]) == {"not testable"}

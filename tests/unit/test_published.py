@@ -17,7 +17,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.extended
 def test_the_bytes_are_the_same_each_time(folder: Path, tmp_path: Path) -> None:
     described = published.write_everything(tmp_path)
     files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]

@@ -79,7 +79,6 @@ def test_a_diverged_model_has_no_ranks() -> None:
         both_ranks(images, torch.eye(7), torch.arange(7))
 
 
-@pytest.mark.extended
 def test_memory_holds_no_more_than_blocks_and_numbers_of_each_query() -> None:
     """100,000 sentences to 4,000 images: 1.6 GB as a matrix, 0.4 GB as a mask."""
     source = """

@@ -248,7 +248,6 @@ def by_paper(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, pd
     return claims, pd.read_csv(folder / "comparison.csv")
 
 
-@pytest.mark.extended
 def test_the_papers_own_numbers_get_these_verdicts(
     by_paper: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
@@ -265,7 +264,6 @@ def test_the_papers_own_numbers_get_these_verdicts(
     assert set(tested["verdict"]) == {"holds", "does not hold"}
 
 
-@pytest.mark.extended
 def test_what_consistency_adds_in_the_papers_tables(by_paper: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     """HA as the tables print it: 77.7, 78.6, 79.7 and 65.0, 68.2, 68.7; the best before 76.9 and 64.3."""
     _, lines = by_paper
