@@ -28,8 +28,10 @@ from pipeline.demo.plans import FRAMES, Mention, Plan, draw_plan
 from pipeline.demo.scenes import Group, Scene, draw_scene
 from pipeline.demo.sentences import write_demo_captions
 from pipeline.stages import STAGES
+from pipeline.translation.dictionary import read_dictionaries
 
 LANGUAGES = ("en", "de", "fr", "cs", "zh", "ja")
+DICTIONARIES = Path(__file__).parents[2] / "pipeline/demo/data/dictionaries"
 
 
 def all_captions(grammar: Language, plan: Plan) -> set[str]:
@@ -284,6 +286,13 @@ def test_dictionaries_pair_single_words_of_one_number(code: str) -> None:
     assert all(word == word.lower() and len(word.split()) == 1 for pair in found for word in pair)
     assert not any("∅" in word for _, word in found)
     assert {"dog", "dogs", "red", "two", "in", "and", "behind", "on"} <= {english for english, _ in found}
+
+
+@pytest.mark.parametrize("code", ["af", "ar", "ko", "ru"])
+def test_the_demos_word_lists_have_every_english_word_of_its_grammar(code: str) -> None:
+    """Except articles, which these languages lack or write on the noun."""
+    words = read_dictionaries([DICTIONARIES / f"en-{code}.txt"], "en", code)
+    assert {word for word, _ in pairs(language("en"), language("de"))} - set(words) <= {"a", "an"}
 
 
 def test_a_dictionary_keeps_singular_and_plural_apart() -> None:

@@ -1,5 +1,6 @@
 """The configuration of *Lessons* against the paper: what each row reads, and how it is trained."""
 
+from functools import reduce
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -7,23 +8,15 @@ from typing import Any
 import pytest
 
 from pipeline import settings as configuration
-from pipeline.common.errors import InputError
 from pipeline.settings import Configuration
 from pipeline.tables.settings import Row
 
-ROOT = Path(__file__).parents[2]
-CONFIG = ROOT / "config"
+CONFIG = Path(__file__).parents[2] / "config"
 
 # What is read of each language: one caption per image of the translation part, all five of the comparable
 # part, a sample of one of the five, all five on one or the other half of the images, or both parts.
-TRANSLATION, COMPARABLE, DRAWN, FIRST, SECOND, BOTH = (
-    "translation",
-    "comparable",
-    "drawn",
-    "first",
-    "second",
-    "both",
-)
+TRANSLATION, COMPARABLE, DRAWN = "translation", "comparable", "drawn"
+FIRST, SECOND, BOTH = "first", "second", "both"
 EN_DE, ALL = ("en", "de"), ("en", "de", "fr", "cs")
 TRANSLATED = dict.fromkeys(("fr", "cs"), TRANSLATION)  # French and Czech have no other part
 
@@ -177,77 +170,65 @@ def test_some_rows_of_table_5_have_only_one_quirk_of_the_code(paper: Configurati
     }
 
 
-EXPERIMENTS = 38
+# Key, value, and the place in the paper
+SETTINGS: list[tuple[str, Any, str]] = [
+    ("model.encoder", "vse", "Section 3"),
+    ("model.word_vectors", "scratch", "Section 3"),
+    ("model.recurrent", "gru", "Section 3"),
+    ("model.hidden_size", 1024, "Section 3"),
+    ("model.similarity", "cosine", "Section 3"),
+    ("features.backbone", "resnet50.tv_in1k", "Section 3"),
+    ("lessons.learning_rate", 2e-4, "Section 3"),
+    ("lessons.hinge", "max", "Section 3: VSE++"),
+    ("lessons.margin", 0.2, "VSE++"),
+    ("lessons.batch_size", 128, "VSE++"),
+    ("lessons.max_grad_norm", 2.0, "VSE++"),
+    ("lessons.pair_step_probability", 0.5, "Section 3"),
+    ("lessons.validate_every", 500, "Section 3"),
+    ("lessons.patience", 10, "Section 3"),
+    ("lessons.max_steps", 1_000_000, "never reached"),
+    ("max_caption_length", None, "the paper cuts no caption"),
+]
 
 
-def test_every_experiment_is_checked_here(paper: Configuration) -> None:
-    assert len({made.experiment for _, made in rows(paper)}) == EXPERIMENTS
+def test_there_are_38_experiments(paper: Configuration) -> None:
+    assert len({row.experiment for _, row in rows(paper)}) == 38
+    assert paper.words.dimension == 300  # Section 3
+    assert {tasks(paper, row.experiment)["min_count"] for _, row in rows(paper)} == {4}  # Section 3
 
 
-@pytest.mark.parametrize("row", range(EXPERIMENTS))
-def test_the_papers_sizes_rates_and_patience(paper: Configuration, row: int) -> None:
-    """Section 3, "Implementation", and the details of VSE++ that it follows."""
-    name = sorted({made.experiment for _, made in rows(paper)})[row]
-    made = paper.experiments_on("multi30k")
-    for expanded in [key for key in made if key == name or key in {f"{name}-{code}" for code in ALL}]:
-        found = configuration.experiment_settings(paper, "multi30k", expanded, 0)
-        model = found.model
-        assert (model.encoder, model.word_vectors) == ("vse", "scratch")
-        assert (model.recurrent, model.hidden_size, model.similarity) == ("gru", 1024, "cosine")
-        assert found.features.backbone == "resnet50.tv_in1k"
-        assert found.lessons.model_dump(exclude={*RIGHT, *IN_TEXT}) == {
-            "margin": 0.2,  # VSE++
-            "hinge": "max",
-            "batch_size": 128,  # VSE++
-            "pair_step_probability": 0.5,
-            "validate_every": 500,
-            "patience": 10,
-            "max_steps": 1_000_000,  # never reached
-            "learning_rate": 2e-4,
-            "max_grad_norm": 2.0,  # VSE++
-        }
-        assert found.max_caption_length is None
-        assert found.stop_on == ([expanded[-2:]] if made[expanded].stop_on else found.languages)
-    assert paper.words.dimension == 300
-    assert tasks(paper, name)["min_count"] == 4
+@pytest.fixture(scope="module")
+def models(paper: Configuration) -> dict[str, Any]:
+    """The settings of every model, by its name."""
+    names = {row.experiment for _, row in rows(paper)}
+    made = {key for key in paper.experiments_on("multi30k") if key in names or key[:-3] in names}
+    return {name: configuration.experiment_settings(paper, "multi30k", name, 0) for name in made}
 
 
-WRONG = {
-    "selection: 'fr', one of its languages, is missing": {"languages": ["en", "fr"]},
-    "c2c: pairs of captions are of two languages": {"languages": ["en"], "c2c": True},
-    "selection: given needs branches: shared; found separate": {"branches": "separate"},
-    "selection: given needs ranking: false; found true": {"ranking": True},
-    "selection: given needs model.encoder: vse; found embn": {"settings": {"model": {"encoder": "embn"}}},
-    "settings.lessons.divide_learning_rate_every: is for models of one language": {
-        "settings": {"lessons": {"divide_learning_rate_every": 15}}
-    },
-}
+@pytest.mark.parametrize(("key", "expected", "place"), SETTINGS)
+def test_settings_are_the_papers(models: dict[str, Any], key: str, expected: Any, place: str) -> None:
+    for name, found in models.items():
+        assert reduce(getattr, key.split("."), found) == expected, (name, place)
 
 
-@pytest.mark.parametrize("message", WRONG)
-def test_keys_that_contradict_a_selection_are_refused(message: str) -> None:
-    wrong = {"scale": "demo", "experiments": {"bi-comparable": WRONG[message]}}
-    with pytest.raises(InputError, match="bi-comparable") as caught:
-        configuration.load(wrong, CONFIG)
-    assert message in str(caught.value)
+def test_training_stops_on_all_languages_or_on_the_one_of_the_column(
+    paper: Configuration, models: dict[str, Any]
+) -> None:
+    for name, found in models.items():
+        one = name not in paper.experiments
+        assert found.stop_on == ([name[-2:]] if one else found.languages), name
+    assert len(models) == 20 + 20 + 25  # of one language, stopped on one language, of all languages
 
 
 def test_the_learning_rate_of_multilingual_models_is_never_divided() -> None:
     """Not even if the key is set for all experiments."""
     loaded = configuration.load({"scale": "demo", "lessons": {"divide_learning_rate_every": 3}}, CONFIG)
-    divided = {
-        name: settings.lessons.divide_learning_rate_every
-        for name in ("monolingual-en", "bilingual", "multilingual-fr", "monolingual-as-code-de")
-        for settings in [configuration.experiment_settings(loaded, "multi30k", name, 0)]
-    }
-    assert divided == {
+    expected = {
         "monolingual-en": 3,
         "bilingual": None,
         "multilingual-fr": None,
         "monolingual-as-code-de": 15,
     }
-
-
-def test_keys_of_a_selection_need_one() -> None:
-    with pytest.raises(InputError, match="c2c: true needs selection: given"):
-        configuration.load({"scale": "demo", "experiments": {"embn": {"c2c": True}}}, CONFIG)
+    for name, divided in expected.items():
+        found = configuration.experiment_settings(loaded, "multi30k", name, 0)
+        assert found.lessons.divide_learning_rate_every == divided, name

@@ -1,73 +1,113 @@
 """Facts from SMALR (Burns et al., ECCV 2020), written down independently, against the configuration.
 
-If the paper leaves something open, docs/smalr.md explains the value, and the comment here is "decided".
+If the paper leaves something open, docs/smalr.md explains the value, and the place is "decided".
 """
 
 from collections.abc import Mapping
+from functools import reduce
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from evaluations import printed
 
 from pipeline import settings as configuration
+from pipeline.common.errors import InputError
 from pipeline.evaluation.settings import Preparation
 from pipeline.settings import Configuration
+from pipeline.tables.averages import columns_of_rows
 
 CONFIG = Path(__file__).parents[2] / "config"
-TEN = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]
-SMALR = ("smalr-la", "smalr-hem", "smalr")
+TEN = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]  # as Tables 1 and 2 print them
+HUMAN = {"multi30k": ["en", "de", "fr", "cs"], "mscoco": ["en", "zh", "ja"]}  # "Metrics"
+
+
+def load(scale: str = "demo", **user: object) -> Configuration:
+    return configuration.load({"scale": scale, **user}, CONFIG)
 
 
 @pytest.fixture(scope="module")
 def paper() -> Configuration:
-    return configuration.load({"scale": "paper"}, CONFIG)
+    return load("paper")
 
 
-@pytest.mark.parametrize("name", SMALR)
-@pytest.mark.parametrize("dataset", ["multi30k", "mscoco"])
-def test_a_model_of_smalr_is_trained_as_the_paper_says(paper: Configuration, name: str, dataset: str) -> None:
-    found = configuration.experiment_settings(paper, dataset, name, 0)
-    assert sorted(found.languages) == sorted(TEN)
-    assert found.captions == "augmented"  # Section 4: at least five sentences in each language
-    assert found.groups == []
-    # Section 3.1
-    assert found.triplets.as_values() == {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
-    # Equation 3, lambda 1
-    assert found.matching.as_values() == {"image": 1.5, "sentence": 1, "sentence_only": 0}
-    assert found.neighborhood.as_values() == {"weight": 5e-2}  # lambda 4
-    once = {"weight": 1e-6, "weight_applied": "once", "mean_over": "sentences"}  # lambda 3
-    assert found.classifier.as_values() == once
-    assert found.training.learning_rate == 1e-3  # "Visual Features"
-    assert (found.training.batch_images, found.training.epochs) == (450, 20)  # as in MULE
-    assert found.branches == "shared"
-    model = found.model
-    assert (model.recurrent, model.universal_dim, model.multimodal_dim) == ("gru", 512, 512)
-    assert model.hidden_size == 512  # decided: 7.1M at test time
-    assert found.embedding == "hybrid"
-    own = 0 if name == "smalr-la" else 5000
-    assert found.hybrid.as_values() == {"frequent_words": own, "frequent_dim": 50, "latent_entries": 40_000}
-    if name == "smalr":
-        assert found.masking.as_values() == {
-            "mask_probability": 0.2,
-            "weight": 1e-4,
-            "matching": 1,
-        }  # lambda 2; matching: decided
-    else:
-        assert found.masking is None
+def flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Values by their keys, joined by dots."""
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        found |= flat(value, f"{above}{key}.") if isinstance(value, Mapping) else {f"{above}{key}": value}
+    return found
 
 
-@pytest.mark.parametrize("name", SMALR)
-def test_words_are_assigned_as_the_paper_says(paper: Configuration, name: str) -> None:
-    found = configuration.assignment_settings(paper, "multi30k", name, 0)
-    assert (found.assignment.exploration, found.assignment.top_m) == (0.2, 20)
-    for scale in ("demo", "flickr8k", "paper"):  # decided: others collapsed on photographs, docs/smalr.md
-        how = configuration.load({"scale": scale}, CONFIG).assignment
-        assert (how.gradient, how.pairs) == ("softmax", "all")
-    assert (found.training.epochs, found.training.learning_rate) == (5, 1e-3)  # decided
-    assert found.hybrid.latent_entries == 40_000
-    assert found.universal_dim == 512
-    assert found.triplets.as_values() == {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
+# --- Settings: experiments, key, value and the place in the paper
+
+ALL_THREE = ("smalr-la", "smalr-hem", "smalr")
+WITH_OWN_WORDS = ("smalr-hem", "smalr")
+TRAINING: list[tuple[tuple[str, ...], str, Any, str]] = [
+    (ALL_THREE, "captions", "augmented", "Section 4: at least five sentences in each language"),
+    (ALL_THREE, "groups", [], "Section 4: every image has every language"),
+    (ALL_THREE, "branches", "shared", "Section 3"),
+    (ALL_THREE, "embedding", "hybrid", "Section 3.1"),
+    (ALL_THREE, "triplets.margin", 0.05, "Section 3.1"),
+    (ALL_THREE, "triplets.num_hard_negatives", 10, "Section 3.1"),
+    (ALL_THREE, "triplets.distance", "cosine", "Section 3.1"),
+    (ALL_THREE, "matching.image", 1.5, "Equation 3, lambda 1"),
+    (ALL_THREE, "matching.sentence", 1, "Equation 3"),
+    (ALL_THREE, "matching.sentence_only", 0, "Equation 3"),
+    (ALL_THREE, "neighborhood.weight", 5e-2, "lambda 4"),
+    (ALL_THREE, "classifier.weight", 1e-6, "lambda 3"),
+    (ALL_THREE, "classifier.weight_applied", "once", "decided"),
+    (ALL_THREE, "classifier.mean_over", "sentences", "decided"),
+    (ALL_THREE, "training.learning_rate", 1e-3, "Visual Features"),
+    (ALL_THREE, "training.batch_images", 450, "as in MULE"),
+    (ALL_THREE, "training.epochs", 20, "as in MULE"),
+    (ALL_THREE, "model.recurrent", "gru", "Section 3.1"),
+    (ALL_THREE, "model.universal_dim", 512, "Section 3.1"),
+    (ALL_THREE, "model.multimodal_dim", 512, "Section 3.1"),
+    (ALL_THREE, "model.hidden_size", 512, "decided: 7.1M at test time"),
+    (ALL_THREE, "hybrid.latent_entries", 40_000, "Section 3.1"),
+    (ALL_THREE, "hybrid.frequent_dim", 50, "Section 3.1"),
+    (("smalr-la",), "hybrid.frequent_words", 0, "Section 3.1: LA has no own vectors"),
+    (WITH_OWN_WORDS, "hybrid.frequent_words", 5000, "Section 3.1"),
+    (("smalr-la", "smalr-hem"), "masking", None, "Section 3.3: MCLM is SMALR's"),
+    (("smalr",), "masking.mask_probability", 0.2, "Section 3.3"),
+    (("smalr",), "masking.weight", 1e-4, "lambda 2"),
+    (("smalr",), "masking.matching", 1, "decided"),
+]
+ASSIGNMENT: list[tuple[str, Any, str]] = [
+    ("assignment.exploration", 0.2, "Section 3.2"),
+    ("assignment.top_m", 20, "Section 3.2"),
+    ("assignment.gradient", "softmax", "decided: others collapsed on photographs"),
+    ("assignment.pairs", "all", "decided: others collapsed on photographs"),
+    ("training.epochs", 5, "decided"),
+    ("training.learning_rate", 1e-3, "decided"),
+    ("hybrid.latent_entries", 40_000, "Section 3.1"),
+    ("universal_dim", 512, "Section 3.1"),
+    ("triplets.margin", 0.05, "Section 3.1"),
+    ("triplets.num_hard_negatives", 10, "Section 3.1"),
+    ("triplets.distance", "cosine", "Section 3.1"),
+]
+
+
+@pytest.mark.parametrize(("names", "key", "expected", "place"), TRAINING)
+def test_a_model_is_trained_as_the_paper_says(
+    paper: Configuration, names: tuple[str, ...], key: str, expected: Any, place: str
+) -> None:
+    for dataset in HUMAN:
+        for name in names:
+            found = configuration.experiment_settings(paper, dataset, name, 0)
+            assert reduce(getattr, key.split("."), found) == expected, (dataset, name, place)
+            assert sorted(found.languages) == sorted(TEN)
+
+
+@pytest.mark.parametrize(("key", "expected", "place"), ASSIGNMENT)
+def test_words_are_assigned_as_the_paper_says(
+    paper: Configuration, key: str, expected: Any, place: str
+) -> None:
+    for name in ALL_THREE:
+        found = configuration.assignment_settings(paper, "multi30k", name, 0)
+        assert reduce(getattr, key.split("."), found) == expected, (name, place)
 
 
 def test_languages_are_combined_as_the_paper_says(paper: Configuration) -> None:
@@ -75,34 +115,100 @@ def test_languages_are_combined_as_the_paper_says(paper: Configuration) -> None:
     assignment = configuration.assignment_settings(paper, "multi30k", "smalr", 0)
     assert found.preparation == Preparation(assignment=assignment)
     section = {"hidden": 32, "iterations": 30}  # Section 3.4
-    decided = {"learning_rate": 1e-2, "initial_weight": 1.0, "activation": "none"}
-    assert found.network.as_values() == {**section, **decided}
-    assert (found.threads, found.kind) == (1, "learned")
+    assert found.network.as_values() == {**section, "learning_rate": 1e-2, "initial_weight": 1.0}  # decided
+    assert found.kind == "learned"
     average = configuration.consistency_settings(paper, "multi30k", "mule-one-en", 0, "average")
-    assert (average.threads, average.kind, average.network, average.preparation) == (1, "average", None, None)
+    assert (average.kind, average.network, average.preparation) == ("average", None, None)
 
 
 def test_queries_in_languages_with_human_captions_are_translated_into_all_others(
     paper: Configuration,
 ) -> None:
-    pairs = configuration.consistency_pairs(paper, "multi30k", "smalr")
-    assert {pair[:2] for pair in pairs} == {"en", "de", "fr", "cs"}  # HA of Table 2
-    assert len(pairs) == 4 * 9
-    assert {pair[:2] for pair in configuration.consistency_pairs(paper, "mscoco", "smalr")} == {
-        "en",
-        "zh",
-        "ja",
+    """HA of Tables 1 and 2; Flickr8kCN's Japanese captions are machine translations."""
+    flickr8k = load("flickr8k")
+    pairs = configuration.consistency_pairs
+    for dataset, human in HUMAN.items():
+        found = pairs(paper, dataset, "smalr")
+        assert set(found) == {f"{one}-{other}" for one in human for other in TEN if other != one}
+    assert {pair[:2] for pair in pairs(flickr8k, "flickr8kcn", "smalr")} == {"en", "zh"}
+    assert configuration.table_settings(flickr8k, "smalr/table1").human == {
+        "multi30k": ["en", "de", "fr", "cs"],
+        "flickr8kcn": ["en", "zh"],
     }
 
 
-def test_machine_translated_captions_are_not_human(paper: Configuration) -> None:
-    """The Japanese captions are not queries to translate and not in HA."""
-    flickr8k = configuration.load({"scale": "flickr8k"}, CONFIG)
-    pairs = configuration.consistency_pairs(flickr8k, "flickr8kcn", "smalr")
-    assert {pair[:2] for pair in pairs} == {"en", "zh"}
-    human = configuration.table_settings(flickr8k, "smalr/table1").human
-    assert human == {"multi30k": ["en", "de", "fr", "cs"], "flickr8kcn": ["en", "zh"]}
+def test_without_a_service_queries_are_translated_via_english() -> None:
+    """The demo's provider is a dictionary; a service translates between any two languages."""
+    demo, service = load(), load("paper", translation={"default": {"provider": "google"}})
+    assert configuration.via_english(demo, "multi30k", "de-fr")
+    assert not configuration.via_english(demo, "multi30k", "de-en")
+    assert not configuration.via_english(service, "multi30k", "de-fr")
+    assert configuration.needs_query_translation(service, "multi30k", "de-fr")
+    assert not configuration.needs_query_translation(service, "multi30k", "en-fr")
 
+
+# --- Ten languages
+
+
+@pytest.mark.parametrize("scale", ["demo", "paper", "flickr8k"])
+def test_every_data_set_has_the_ten_languages(scale: str) -> None:
+    settings = load(scale)
+    for dataset, human in zip(settings.datasets, HUMAN.values(), strict=True):
+        of = settings.datasets[dataset]
+        assert (of.languages, sorted(of.every_language)) == (human, sorted(TEN))
+        assert settings.experiments_on(dataset)["mule-ten"].languages == of.every_language
+    assert (settings.assignment.gradient, settings.assignment.pairs) == ("softmax", "all")  # decided
+    if scale == "flickr8k":
+        origins = dict.fromkeys(["ar", "af", "ko", "ru"], "dictionary") | {"zh": "google", "ja": "google"}
+        assert configuration.translated_origins(settings, "multi30k") == origins
+
+
+def test_translated_languages_change_no_experiment_without_them() -> None:
+    """MULE's training depends on settings, files and code: a further translated language changes none."""
+    with_ten = load()
+    without = load(datasets={name: {"translated_languages": []} for name in HUMAN})
+    for dataset, human in HUMAN.items():
+        for name, experiment in with_ten.experiments_on(dataset).items():
+            if set(experiment.languages) <= set(human):
+                for chosen in (configuration.experiment_settings, configuration.pretraining_settings):
+                    assert chosen(with_ten, dataset, name, 0) == chosen(without, dataset, name, 0), name
+                pairs = configuration.training_pairs
+                assert pairs(with_ten, dataset, name) == pairs(without, dataset, name)
+
+
+def test_the_captions_of_an_experiment_of_ten_languages() -> None:
+    settings = load()
+    made = configuration.experiment_settings(settings, "mscoco", "mule-ten", 0)
+    assert made.captions == "augmented"
+    assert made.translated == sorted(set(TEN) - set(HUMAN["mscoco"]))
+    assert made.caption_origins == dict.fromkeys(made.translated, "dictionary")
+    assert made.groups == []  # with translations every image has every language
+    assert configuration.training_pairs(settings, "mscoco", "mule-ten") == ["en-zh", "en-ja"]
+    needed = configuration.evaluation_pairs(settings, "mscoco", "mule-ten", "original")
+    assert sorted(needed) == sorted(f"en-{code}" for code in TEN[1:])
+
+
+def test_all_mistakes_about_translated_languages_are_reported_together() -> None:
+    borrowed = {code: {"dataset": "mscooc", "origin": "google"} for code in ("ar", "ko")}
+    with pytest.raises(InputError) as error:
+        load(
+            datasets={
+                "multi30k": {"translated_languages": ["de", "ko"], "borrowed_translations": borrowed},
+                "mscoco": {"languages": ["zh", "ja"], "groups": []},
+            }
+        )
+    for words in (
+        "datasets.multi30k.translated_languages: 'de'",
+        "datasets.multi30k.borrowed_translations: 'ar'",
+        "did you mean 'mscoco'?",
+        "datasets.mscoco.translated_languages: translations are from English",
+    ):
+        assert words in str(error.value)
+    with pytest.raises(InputError, match="ISO 639-1"):
+        load(datasets={"multi30k": {"translated_languages": ["xx"]}})
+
+
+# --- Tables
 
 # Tables 1 and 2: the words of each row, its experiment, and what it is asked.
 ROWS = [
@@ -131,7 +237,37 @@ def test_a_row_shows_the_experiment_that_its_words_describe(paper: Configuration
     assert [(*row, queries) for row, queries in zip(found, asked, strict=True)] == ROWS
 
 
+@pytest.mark.parametrize("table", ["smalr/table1", "smalr/table2"])
+def test_a_row_has_the_papers_number_and_no_cell_that_the_paper_lacks(
+    paper: Configuration, table: str
+) -> None:
+    """Every cell is in the paper's row, and rows with all ten languages have HA and A."""
+    known = {(n["row"], n["method"], n["language"]) for n in printed(table)}
+    groups = columns_of_rows(configuration.table_settings(paper, table))
+    places = [(str(cells[0].row.row), cells[0].row.method, name) for name, cells in groups]
+    assert len(places) == len(set(places)) and set(places) <= known
+    mine = {row for row, *_ in places}
+    assert {place for place in known if place[0] in mine} == set(places)
+    human = HUMAN["mscoco" if table == "smalr/table1" else "multi30k"]
+    for name, cells in groups:
+        if name in ("HA", "A"):
+            assert [cell.language for cell in cells] == (human if name == "HA" else TEN)
+
+
+def test_the_papers_averages_are_the_means_of_its_numbers() -> None:
+    """S34: HA and A are means of the printed languages; L-LIWE's HA on Multi30K is printed 0.1 too high."""
+    values: dict[tuple[str, ...], dict[str, float]] = {}
+    for n in printed("smalr/table1", "smalr/table2"):
+        values.setdefault((n["dataset"], n["row"]), {})[n["language"]] = float(n["value"])
+    for (dataset, row), of_row in values.items():
+        for name, languages in (("HA", HUMAN[dataset]), ("A", TEN)):
+            if name in of_row:
+                mean = sum(of_row[code] for code in languages) / len(languages)
+                assert abs(of_row[name] - mean) < 0.1001, (dataset, row, name)
+
+
 # Figure 3: how a point's label appears in the name of its experiment.
+# Figure 1b: the experiment of each point, and the number of languages that its label names.
 SERIES = {
     "Frequency threshold": "mule-ten-frequency-{}",
     "PCA": "mule-ten-pca-{}",
@@ -142,46 +278,57 @@ SERIES = {
     "LA": "smalr-la",
     "SMALR": "smalr",
 }
+POINTS = [
+    ("MULE", "mule-one", 1),
+    ("MULE", "mule-own", 4),
+    ("MULE", "mule-ten", 10),
+    ("S-LIWE", "liwe-s-one", 1),
+    ("S-LIWE", "liwe-s-two", 2),
+    ("S-LIWE", "liwe-s-ten", 10),
+    ("L-LIWE", "liwe-l-ten", 10),
+    ("SMALR", "smalr", 10),
+]
 
 
 def test_a_point_shows_the_experiment_that_its_words_describe(paper: Configuration) -> None:
-    third = paper.tables["smalr/figure3"]
+    third, first = paper.tables["smalr/figure3"], paper.tables["smalr/figure1b"]
     assert len(third.rows) == 4 + 3 + 4 + 5
     for row in third.rows:
         assert row.experiment == SERIES[row.group or row.method].format(row.method)
-    figure = paper.tables["smalr/figure1b"]
-    assert (third.averages, figure.averages) == (True, True)
+    assert (third.averages, first.averages) == (True, True)
     assert third.columns == {"mscoco": TEN, "multi30k": TEN}
-    assert figure.columns == {"mscoco": ["en", "ja"], "multi30k": ["en", "de"]}
-    assert [(row.group, row.experiment) for row in figure.rows] == [
-        ("MULE", "mule-one"),
-        ("MULE", "mule-own"),
-        ("MULE", "mule-ten"),
-        ("S-LIWE", "liwe-s-one"),
-        ("S-LIWE", "liwe-s-two"),
-        ("S-LIWE", "liwe-s-ten"),
-        ("L-LIWE", "liwe-l-ten"),
-        ("SMALR", "smalr"),
+    assert first.columns == {"mscoco": ["en", "ja"], "multi30k": ["en", "de"]}
+    trained = paper.experiments_on("multi30k")
+    names = [
+        f"{row.experiment}-de".removesuffix("" if row.experiment.endswith("one") else "-de")
+        for row in first.rows
     ]
-    trained = {name: len(one.languages) for name, one in paper.experiments_on("multi30k").items()}
-    names = ["mule-one-de", "mule-own", "mule-ten", "liwe-s-one-de", "liwe-s-two", "liwe-s-ten"]
-    assert [trained[name] for name in names] == [1, 4, 10, 1, 2, 10]
+    assert [
+        (row.group, row.experiment, len(trained[name].languages))
+        for row, name in zip(first.rows, names, strict=True)
+    ] == POINTS
+
+
+def differing(
+    settings: Configuration, first: str, second: str, dataset: str = "multi30k", assigned: bool = False
+) -> set[str]:
+    """Keys in which two experiments differ. assigned: in training or assignment."""
+    keys: set[str] = set()
+    cuts = [configuration.experiment_settings, *([configuration.assignment_settings] if assigned else [])]
+    for cut in cuts:
+        one, other = (flat(cut(settings, dataset, name, 0).as_values()) for name in (first, second))
+        keys |= {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
+    return keys - {"experiment"}
 
 
 def test_mule_with_ten_languages_is_mule_with_augmentation_on_their_captions(paper: Configuration) -> None:
     """Section 4: "at least five sentences" of each image. Its parts are MULE's (test_facts.py)."""
-    ten, four = (
-        flat(configuration.experiment_settings(paper, "multi30k", name, 0).as_values())
-        for name in ("mule-ten", "mule-full-human+mt")
-    )
-    assert {key for key in ten.keys() | four.keys() if ten.get(key) != four.get(key)} == {
-        "experiment", "languages", "captions",
-    }  # fmt: skip
-    assert (ten["captions"], sorted(ten["languages"])) == ("augmented", sorted(TEN))
-    assert paper.experiments["mule-ten"].pretraining
+    assert differing(paper, "mule-ten", "mule-full-human+mt") == {"languages", "captions"}
+    ten = paper.experiments["mule-ten"]
+    assert (ten.captions, ten.languages, ten.pretraining) == ("augmented", "all", True)
 
 
-@pytest.mark.parametrize("dataset", ["multi30k", "mscoco"])
+@pytest.mark.parametrize("dataset", HUMAN)
 @pytest.mark.parametrize(
     ("fewer", "more"),
     [
@@ -195,28 +342,13 @@ def test_points_on_a_line_of_figure_1b_differ_only_in_languages(
     paper: Configuration, dataset: str, fewer: str, more: str
 ) -> None:
     """NC, LC and LP are losses between languages, which a model of one language lacks."""
-    first, second = (
-        flat(configuration.experiment_settings(paper, dataset, name, 0).as_values()) for name in (fewer, more)
-    )
-    differing = {key for key in first.keys() | second.keys() if first.get(key) != second.get(key)}
-    between = {key for key in differing if key.partition(".")[0] in ("neighborhood", "classifier")}
-    assert differing - between == {"experiment", "languages"}
+    found = differing(paper, fewer, more, dataset)
+    between = {key for key in found if key.partition(".")[0] in ("neighborhood", "classifier")}
+    assert found - between == {"languages"}
     assert not between or fewer == "mule-one-en"
     made = paper.experiments_on(dataset)
     assert made[fewer].captions == made[more].captions == "augmented"
     assert set(made[fewer].languages) < set(made[more].languages)
-
-
-def test_without_a_service_queries_are_translated_via_english(paper: Configuration) -> None:
-    """The demo's provider is a dictionary; a service translates between any two languages."""
-    demo = configuration.load({"scale": "demo"}, CONFIG)
-    assert configuration.via_english(demo, "multi30k", "de-fr")
-    assert not configuration.via_english(demo, "multi30k", "de-en")
-    asked = {"scale": "paper", "translation": {"default": {"provider": "google"}}}
-    service = configuration.load(asked, CONFIG)
-    assert not configuration.via_english(service, "multi30k", "de-fr")
-    assert configuration.needs_query_translation(service, "multi30k", "de-fr")
-    assert not configuration.needs_query_translation(service, "multi30k", "en-fr")
 
 
 def test_other_experiments_know_nothing_of_smalr(paper: Configuration) -> None:
@@ -224,67 +356,42 @@ def test_other_experiments_know_nothing_of_smalr(paper: Configuration) -> None:
     assert not {"hybrid", "masking", "consistency", "assignment"} & found.as_values().keys()
 
 
-@pytest.mark.parametrize(
-    ("experiment", "message"),
-    [
-        (
-            {"masking": True},
-            "masking: true needs embedding: hybrid",
-        ),
-        (
-            {"embedding": "hybrid", "pretraining": True},
-            "embedding: hybrid needs pretraining: false",
-        ),
-        (
-            {"embedding": "hybrid", "vectors": "bert"},
-            "embedding: hybrid needs vectors: fasttext or muse",
-        ),
-        (
-            {"embedding": "hybrid", "settings": {"model": {"universal_mean": "padded"}}},
-            "embedding: hybrid needs model.universal_mean: words; found padded",
-        ),
-        (
-            {"embedding": "hybrid", "settings": {"model": {"universal_layers": "shared"}}},
-            "embedding: hybrid needs model.universal_layers: separate",
-        ),
-        (
-            {"embedding": "hybrid", "reduction": "dictionary-5"},
-            "reduction: dictionary needs embedding: universal",
-        ),
-        (
-            {"embedding": "hybrid", "masking": True, "ranking": True},
-            "masking: true needs ranking: false",
-        ),
-    ],
-)
-def test_contradictions_are_reported(experiment: dict[str, Any], message: str) -> None:
-    asked = {"branches": "shared", "captions": "human", **experiment}
-    with pytest.raises(Exception, match="mistakes") as caught:
-        configuration.load({"scale": "demo", "experiments": {"a": asked}}, CONFIG)
-    assert message in str(caught.value)
-
-
 @pytest.mark.parametrize("shared", [{"universal_layers": "shared"}, {"universal_mean": "padded"}])
 def test_a_setting_of_every_model_leaves_hybrid_embeddings_as_they_are(shared: dict[str, str]) -> None:
     (key,) = shared
-    loaded = configuration.load({"scale": "demo", "model": shared}, CONFIG)
-    of = {
-        name: configuration.experiment_settings(loaded, "multi30k", name, 0)
-        for name in ("mule-full", "smalr")
-    }
-    assert getattr(of["mule-full"].model, key) == shared[key] != getattr(of["smalr"].model, key)
+    loaded = load(model=shared)
+    mule, smalr = (
+        configuration.experiment_settings(loaded, "multi30k", name, 0) for name in ("mule-full", "smalr")
+    )
+    assert getattr(mule.model, key) == shared[key] != getattr(smalr.model, key)
 
 
-def flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Values by their keys, joined by dots."""
-    found: dict[str, Any] = {}
-    for key, value in settings.items():
-        found |= flat(value, f"{above}{key}.") if isinstance(value, Mapping) else {f"{above}{key}": value}
-    return found
+# --- config/flickr8k-small-smalr.yaml: its comment, and its two tables of rows that differ in one setting
+
+MASKING = {"masking.mask_probability", "masking.weight", "masking.matching"}  # which one switch brings
+DIFFERENCES = [
+    (
+        "mule-ten",
+        "hem-word-vectors",
+        {"triplets.distance", "matching.sentence_only", "neighborhood.weight"},
+    ),
+    (
+        "hem-word-vectors",
+        "smalr-hem",
+        {"embedding", "hybrid.frequent_words", "hybrid.frequent_dim", "hybrid.latent_entries"},
+    ),
+    ("smalr-hem", "smalr", MASKING),
+    ("hem-300-all", "hem-300", {"hybrid.frequent_words"}),
+    ("hem-300", "smalr-hem", {"hybrid.frequent_dim"}),
+    ("smalr-hem", "hem-50-all", {"hybrid.frequent_words"}),
+    ("hem-50-all", "smalr-la", {"hybrid.frequent_words"}),
+    ("smalr-la", "smalr-la-different", {"assignment.pairs"}),
+    ("hem-gru", "smalr-gru", MASKING),
+]
 
 
 @pytest.fixture(name="flickr8k")
-def small_flickr8k(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> configuration.Configuration:
+def small_flickr8k(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Configuration:
     """config/flickr8k-small-smalr.yaml over the files before it."""
     for name in ("MIRROR", "FLICKR8K", "DICTIONARIES"):
         monkeypatch.setenv(f"MULTILINGUAL_{name}", str(tmp_path))
@@ -294,51 +401,23 @@ def small_flickr8k(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> configura
     return configuration.load(configuration.merge(*overlays), CONFIG)
 
 
-def differing(flickr8k: configuration.Configuration, first: str, second: str) -> set[str]:
-    """Keys in which two experiments differ, their assignments included.
-
-    Without recurrence no layer has hidden units.
-    """
-    models = [configuration.train_settings(flickr8k, "multi30k", name, 0).model for name in (first, second)]
-    keys: set[str] = set()
-    for of in (configuration.train_settings, configuration.assignment_settings):
-        one, other = (flat(of(flickr8k, "multi30k", name, 0).as_values()) for name in (first, second))
-        keys |= {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
-    unused = {"model.hidden_size"} if all(model.recurrent == "mean" for model in models) else set()
-    return keys - {"experiment"} - unused
-
-
-MASKING = {"masking.mask_probability", "masking.weight", "masking.matching"}
-
-
-def test_what_rows_of_scale_flickr8k_differ_in(flickr8k: configuration.Configuration) -> None:
-    """As config/flickr8k-small-smalr.yaml says."""
-    losses = {"triplets.distance", "matching.sentence_only", "neighborhood.weight"}
-    embedding = {"embedding", "hybrid.frequent_words", "hybrid.frequent_dim", "hybrid.latent_entries"}
-    assert differing(flickr8k, "mule-ten", "hem-word-vectors") == losses
-    assert differing(flickr8k, "hem-word-vectors", "smalr-hem") == embedding
-    assert differing(flickr8k, "smalr-hem", "smalr") == MASKING
-
-
-@pytest.mark.parametrize("table", ["embedding", "mclm"])
-def test_a_row_differs_from_the_row_before_it_in_one_setting(
-    flickr8k: configuration.Configuration, table: str
-) -> None:
-    names = [row.experiment for row in flickr8k.tables[table].rows]
-    found = [differing(flickr8k, *pair) for pair in pairwise(names)]
-    expected = {
-        "embedding": [
-            {"hybrid.frequent_words"},
-            {"hybrid.frequent_dim"},
-            {"hybrid.frequent_words"},
-            {"hybrid.frequent_words"},
-            {"assignment.pairs"},
-        ],
-        "mclm": [MASKING],  # which one switch brings
-    }
-    assert found == expected[table]
-    sizes = [flickr8k.blocks_of(name, flickr8k.experiments[name]).hybrid for name in names[:4]]
-    if table == "embedding":
-        assert [(size.frequent_words, size.frequent_dim) for size in sizes] == [
-            (1_000_000, 300), (1500, 300), (1500, 50), (1_000_000, 50),
-        ]  # fmt: skip
+def test_rows_of_the_small_version_differ_in_what_their_file_says(flickr8k: Configuration) -> None:
+    for first, second, keys in DIFFERENCES:
+        found = differing(flickr8k, first, second, assigned=True)
+        assert found - {"model.hidden_size"} == keys, (
+            first,
+            second,
+        )  # there is no hidden unit without recurrence
+    compared = {(first, second) for first, second, _ in DIFFERENCES}
+    for table in ("embedding", "mclm"):
+        assert set(pairwise(row.experiment for row in flickr8k.tables[table].rows)) <= compared
+    sizes = [
+        flickr8k.blocks_of(row.experiment, flickr8k.experiments[row.experiment]).hybrid
+        for row in flickr8k.tables["embedding"].rows[:5]
+    ]
+    assert [(size.frequent_words, size.frequent_dim) for size in sizes[:4]] == [
+        (1_000_000, 300),
+        (1500, 300),
+        (1500, 50),
+        (1_000_000, 50),
+    ]

@@ -104,3 +104,11 @@ def test_seeds_are_averaged_image_by_image() -> None:
     assert hits.loc["b", "s2i_R@1"] == 0.5
     assert hits["s2i"].to_dict() == {"a": 2, "b": 1}
     assert percentages(hits)["s2i_R@1"] == pytest.approx(50)
+
+
+def test_the_interval_of_a_mean_takes_the_same_images_in_every_language() -> None:
+    """Two languages that are wrong where the other is right have a mean of 50 in every draw."""
+    first = hits_by_image(ranks({"a": (1, [1]), "b": (99, [99]), "c": (1, [1])}))
+    second = hits_by_image(ranks({"a": (99, [99]), "b": (1, [1]), "c": (99, [99])}))
+    assert intervals(first, second)["mR"] == pytest.approx((50, 50))
+    assert intervals(first)["mR"][0] < 50 < intervals(first)["mR"][1]
