@@ -121,7 +121,8 @@ def saved_settings(settings: ModelSettings, **changes: Any) -> SavedSettings:
 def record(settings: ModelSettings, **changes: Any) -> ModelRecord:
     """The record of a model without data behind it."""
     empty = ("words", "features", "tokenizers", "validation", "training_captions", "training_translations")
-    nothing = {**{key: {} for key in empty}, "epoch": 1, "training_steps": 1, "training_groups": [1]}
+    numbers = dict.fromkeys(("epoch", "training_steps", "parameters", "parameters_at_test"), 1)
+    nothing = {**{key: {} for key in empty}, **numbers, "training_groups": [1]}
     saved = settings if isinstance(settings, SavedSettings) else saved_settings(settings)
     return ModelRecord(**{**nothing, "settings": saved, **changes})
 

@@ -80,7 +80,7 @@ def evaluate_consistency(
     counts = {f"{source}-{target}": test.origins(source, target) for source, target in tables}
     consistency = {"kind": settings.kind, **(settings.network.as_values() if settings.network else {})}
     origin = {**preparation_of(settings), "consistency": consistency}
-    made_from = network, record, origin, settings.kind
+    made_from = record, origin, settings.kind
     write_evaluation(*made_from, results, counts, output, ranks, consistency=details)
 
 

@@ -21,8 +21,7 @@ from pipeline.evaluation.inputs import add_features, evaluation_corpus, in_trans
 from pipeline.evaluation.ranks import gallery, query_ranks
 from pipeline.evaluation.recall import chance_recalls, recalls
 from pipeline.evaluation.settings import EvaluateSettings
-from pipeline.models.model import ModelRecord, RetrievalModel
-from pipeline.models.sizes import at_test_time, count_model
+from pipeline.models.model import ModelRecord
 from pipeline.words.corpus import Corpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
@@ -54,9 +53,8 @@ def evaluate(
         output: JSON to write. `test` has by language the recalls, those of a random ranking (`chance`), and
             how many `images` and `sentences` are ranked. `ranks` and `ranks_sha256` name the file of ranks in
             the same folder and its digest. `query_translations` counts translated queries by pair of
-            languages and origin. `parameters` are trainable, and `parameters_at_test` are left if all words'
-            universal vectors are precomputed (SMALR, Section 5). Settings, languages, vocabularies and all
-            that begins with `training_` are copied from the model file.
+            languages and origin. Settings, languages, numbers of parameters and all that begins with
+            `training_` are copied from the model file.
         ranks: CSV to write, gzipped, one query per line: language, direction (`i2s` or `s2i`), image, rank
             from 1.
         translated_queries: tables of test captions translated into the model's only language, which replace
@@ -80,7 +78,7 @@ def evaluate(
         results[query] = recalls_and_counts(corpus, query, of_query)
     counts = _query_translations(queries, corpus)
     kind = "translated" if queries else "original"
-    write_evaluation(network, record, preparation_of(settings), kind, results, counts, output, ranks)
+    write_evaluation(record, preparation_of(settings), kind, results, counts, output, ranks)
 
 
 def preparation_of(settings: EvaluateSettings) -> dict[str, object]:
@@ -89,7 +87,6 @@ def preparation_of(settings: EvaluateSettings) -> dict[str, object]:
 
 
 def write_evaluation(
-    network: RetrievalModel,
     record: ModelRecord,
     preparation: Mapping[str, object],
     queries: str,
@@ -105,7 +102,6 @@ def write_evaluation(
         text = pd.concat(tables)[RANK_COLUMNS].to_csv(index=False)
         # Without the name and time that `to_csv` compresses with, so that equal ranks are equal bytes.
         temporary.write_bytes(gzip.compress(text.encode(), mtime=0))
-    sizes = count_model(network, record.settings)
     result = {
         **record.settings.model_dump(include={"scale", "dataset", "experiment", "seed"}),
         "queries": queries,
@@ -118,8 +114,8 @@ def write_evaluation(
         "training_steps": record.training_steps,
         "training_groups": record.training_groups,
         "languages": record.settings.languages,
-        "parameters": sum(sizes.values()),
-        "parameters_at_test": sum(at_test_time(sizes).values()),
+        "parameters": record.parameters,
+        "parameters_at_test": record.parameters_at_test,
         "query_translations": query_translations,
         "ranks": ranks.name,
         "ranks_sha256": sha256(ranks),

@@ -136,6 +136,8 @@ class ModelRecord:
     origin.
     training_steps: batches of the whole training, without pretraining. training_groups: images of each group
     that a batch draws from equally; a single group where images are not grouped.
+    parameters: that were trained, layers of losses too. parameters_at_test: those left if the universal
+    vectors of all words are precomputed (SMALR, Section 5).
     """
 
     settings: SavedSettings
@@ -148,6 +150,8 @@ class ModelRecord:
     training_translations: dict[str, dict[str, int]]
     training_steps: int
     training_groups: list[int]
+    parameters: int
+    parameters_at_test: int
 
 
 def save_model(path: Path, model: RetrievalModel, record: ModelRecord) -> None:

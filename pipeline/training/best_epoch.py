@@ -9,6 +9,7 @@ from pipeline.evaluation.ranks import mean_recalls
 from pipeline.images.store import store_attributes
 from pipeline.models.model import ModelRecord, RetrievalModel, save_model
 from pipeline.models.settings import SavedSettings
+from pipeline.models.sizes import at_test_time
 from pipeline.training.loop import State
 from pipeline.training.precision import exact_products
 from pipeline.training.settings import LessonsSettings, TrainSettings
@@ -46,6 +47,7 @@ def write_best(
     """
     model.load_state_dict(state.best_weights)
     row = state.curves[state.best_row - 1]
+    sizes = model.count()
     words = {code: vocabulary.words for code, vocabulary in vocabularies.items() if vocabulary.unit == "word"}
     record = ModelRecord(
         settings=SavedSettings.model_validate(settings.as_values()),
@@ -58,5 +60,7 @@ def write_best(
         training_translations=translations,
         training_steps=state.step,
         training_groups=list(groups),
+        parameters=sum(sizes.values()),
+        parameters_at_test=sum(at_test_time(sizes).values()),
     )
     save_model(output, model, record)

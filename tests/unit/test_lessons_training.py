@@ -297,6 +297,7 @@ def test_a_training_learns_stops_and_is_evaluated(selection_folder: Path, tmp_pa
     assert saved.epoch == best + 1
     assert saved.training_captions == {"en": {"human": 120}, "de": {"human": 60}}
     assert (saved.training_steps, saved.training_groups) == (10 * len(curves), [40])
+    assert saved.parameters == sum(model.count().values())
     assert torch.equal(universal(model)["en"].table.weight, universal(model)["de"].table.weight)
     evaluate(
         path,
