@@ -37,10 +37,11 @@ def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
 def test_an_interrupted_stage_reports_it_and_leaves_no_temporary_file(tmp_path: Path) -> None:
     code = (
         "import signal, sys\n"
+        "from pathlib import Path\n"
         "from pipeline import __main__\n"
         "from pipeline.common.files import atomic_write\n"
         "from pipeline.datasets import unpack as module\n"
-        "def unpack(archive, output):\n"
+        "def unpack(archive: Path, output: Path):\n"
         "    with atomic_write(output) as temporary:\n"
         "        temporary.write_text('half')\n"
         "        print('writes', flush=True)\n"

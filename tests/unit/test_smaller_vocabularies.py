@@ -245,7 +245,7 @@ def test_figure_3_has_the_reductions_of_the_papers_text() -> None:
     [
         ({"reduction": "pca-50", "vectors": "muse"}, "needs vectors: fasttext; found muse"),
         ({"reduction": "dictionary-5", "languages": ["de"]}, "dictionary-5 reads words as English"),
-        ({"reduction": "halved-2"}, "frequency-5 .words seen 5 times or more."),
+        ({"reduction": "halved-2"}, "reduction: found 'halved-2'"),
     ],
 )
 def test_an_impossible_reduction_is_refused(experiment: dict[str, Any], message: str) -> None:
