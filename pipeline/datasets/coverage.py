@@ -11,7 +11,6 @@ from pipeline.datasets.captions import SPLITS
 from pipeline.datasets.select import original_captions
 from pipeline.datasets.settings import Dataset
 from pipeline.datasets.source import Inputs
-from pipeline.datasets.source_settings import SplitSettings
 from pipeline.datasets.sources import source_named
 from pipeline.datasets.sources.custom import read_own
 from pipeline.datasets.table import caption_table
@@ -43,9 +42,9 @@ def coverage(data: Dataset, image_list: Path | None) -> Coverage:
     Raises:
         InputError: a file cannot be read, or a language has no original captions.
     """
-    source, settings = source_named(data.source), SplitSettings.of(data.source, data.as_values())
+    source = source_named(data.source)
     assert source.read_split and data.captions, "as source custom has"
-    split = source.read_split(settings.keys, Inputs(image_list=image_list))
+    split = source.read_split(data.only(source.split_keys), Inputs(image_list=image_list))
     tables = dict.fromkeys(data.captions.replace("{language}", code) for code in data.languages)
     counts = Coverage({language: dict.fromkeys(SPLITS, 0) for language in data.languages}, {}, {})
     every = pd.concat([caption_table(read_own(path)[0]) for path in map(Path, tables)])

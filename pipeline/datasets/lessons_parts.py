@@ -7,8 +7,7 @@ import pandas as pd
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.published import TRANSLATION, no_part
-from pipeline.datasets.source import Inputs
-from pipeline.datasets.source_settings import PartSettings
+from pipeline.datasets.source import Inputs, PartKeys
 from pipeline.datasets.sources import source_named
 from pipeline.datasets.split import Split, read_split
 from pipeline.datasets.table import caption_table, read_sentences, write_sentences
@@ -19,7 +18,7 @@ def read_caption_part(
     part: Literal["translation", "comparable"],
     language: str,
     output: Path,
-    settings: PartSettings | None = None,
+    settings: PartKeys | None = None,
     sources: Path = Path("work/sources"),
     split: Path | None = None,
     sentences: Path | None = None,
@@ -53,7 +52,7 @@ def read_caption_part(
 
 
 def source_part(
-    settings: PartSettings, inputs: Inputs, part: str, language: str, split: Split | None
+    settings: PartKeys, inputs: Inputs, part: str, language: str, split: Split | None
 ) -> pd.DataFrame:
     """Sentence table of a part that a source publishes separately.
 
@@ -68,7 +67,7 @@ def source_part(
         )
     if source.part_files and split is None:
         raise InputError(f"read-caption-part: --split is missing, which source {settings.source} needs.")
-    table = caption_table(source.read_part(settings.keys, inputs, part, language, split or {}))
+    table = caption_table(source.read_part(settings, inputs, part, language, split or {}))
     if source.parts_are_tokenised:
         return table.assign(tokens=table["caption"])
     return with_tokens(table, language)

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.source import Inputs
-from pipeline.datasets.source_settings import CaptionSettings, SplitSettings
-from pipeline.datasets.sources import AnySource, source_named
+from pipeline.datasets.source import Inputs, Source, SourceKeys
+from pipeline.datasets.sources import source_named
 from pipeline.datasets.split import read_split, write_split
 from pipeline.datasets.table import caption_table, mended_captions, write_captions
 
@@ -13,7 +12,7 @@ SOURCES = Path("work/sources")
 
 
 def split_images(
-    settings: SplitSettings,
+    settings: SourceKeys,
     output: Path,
     sources: Path = SOURCES,
     requested: Path | None = None,
@@ -35,12 +34,15 @@ def split_images(
     source = source_named(settings.source)
     if source.read_split is None:
         raise InputError(f"split: source {settings.source} has a stage of its own for the split.")
+    keys = settings.only(source.split_keys)
+    if source.splits and keys.split not in source.splits:
+        raise InputError(f"split: found {keys.split!r}, expected {' or '.join(source.splits)}.")
     _check_requested(source, requested, "split")
-    write_split(source.read_split(settings.keys, Inputs(sources, requested, image_list)), output)
+    write_split(source.read_split(keys, Inputs(sources, requested, image_list)), output)
 
 
 def read_source_captions(
-    settings: CaptionSettings,
+    settings: SourceKeys,
     language: str,
     split: Path,
     output: Path,
@@ -66,11 +68,11 @@ def read_source_captions(
         raise InputError(f"read-captions: source {settings.source} has a stage of its own for the captions.")
     if source.on_request and language in source.on_request.languages:
         _check_requested(source, requested, "read-captions")
-    inputs = Inputs(sources, requested)
-    captions = source.read_captions(settings.keys, inputs, language, read_split(split))
+    keys = settings.only(source.caption_keys)
+    captions = source.read_captions(keys, Inputs(sources, requested), language, read_split(split))
     write_captions(mended_captions(caption_table(captions)), output)
 
 
-def _check_requested(source: AnySource, requested: Path | None, stage: str) -> None:
+def _check_requested(source: Source, requested: Path | None, stage: str) -> None:
     if source.on_request and requested is None:
         raise InputError(f"{stage}: --requested is missing, the path of {source.on_request.name}.")

@@ -1,7 +1,7 @@
 """Settings of the data: data sets, and where their files are."""
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -11,12 +11,12 @@ from pipeline.common.block import (
     Count,
     PathText,
     Seed,
-    Sparse,
     Text,
     Unique,
     text_check,
 )
 from pipeline.datasets.languages import unknown_code, without_tokenizer
+from pipeline.datasets.source import SourceKeys
 from pipeline.datasets.sources import names, source_named
 
 LanguageCode = Annotated[str, Field(pattern="^[a-z]{2}$"), text_check(unknown_code)]
@@ -39,53 +39,14 @@ class BorrowedCaptions(Block):
     origin: Text = Field(description="who made them, such as google")
 
 
-class Dataset(Sparse):
+class Dataset(SourceKeys):
     """A data set: where its captions and images come from, and its languages."""
-
-    nulls: ClassVar[frozenset[str]] = frozenset(("test_images", "val_images"))
 
     source: Annotated[str, text_check(_unknown_source)] = Field(
         description=(
             "where its captions come from: demo, multi30k, flickr8kcn, mscoco, or custom (a CSV file of "
             "yours, docs/own-data.md)"
         )
-    )
-    captions: PathText | None = Field(
-        default=None,
-        description=(
-            "for source custom: the path of a CSV file with columns image, language, caption; with "
-            "{language} in the path, one file per language"
-        ),
-    )
-    images: PathText | None = Field(
-        default=None,
-        description=(
-            "flickr8k, flickr30k or mscoco (published photographs), or the path of a folder or archive with "
-            "images"
-        ),
-    )
-    split: Text | None = Field(
-        default=None,
-        description=(
-            "for source multi30k: multi30k (its own split), or flickr8k (only the images that are also in "
-            "Flickr8k, in its split); for source custom: the path of a CSV file with columns image, split"
-        ),
-    )
-    sample_size: Count | None = Field(
-        default=None,
-        description=(
-            "for source mscoco: number of test images, and of validation images, sampled from those "
-            "captioned in all languages"
-        ),
-    )
-    split_seed: Seed | None = Field(
-        default=None, description="seed of the sampled split (sources mscoco and custom)"
-    )
-    test_images: PathText | None = Field(
-        default=None, description="a list of the test images, instead of sampling them"
-    )
-    val_images: PathText | None = Field(
-        default=None, description="a list of the validation images, instead of sampling them"
     )
     stands_for: Literal["multi30k", "mscoco"] | None = Field(
         default=None,
@@ -135,6 +96,7 @@ class Dataset(Sparse):
         return [code for code in self.languages if self.caption_origins.get(code, "human") == "human"]
 
     def contradictions(self) -> Iterator[str]:
+        yield from super().contradictions()
         yield from self._of_source()
         in_groups = {code for group in self.groups for code in group}
         for key, codes_of_key in (("caption_origins", set(self.caption_origins)), ("groups", in_groups)):
@@ -161,8 +123,6 @@ class Dataset(Sparse):
             yield f".split: found {self.split!r}, expected {' or '.join(source.splits)}"
         if "{language}" in (self.captions or "") and self.split is None:
             yield ".captions: a file for each language needs `split`, a CSV file of columns image, split"
-        if (self.test_images is None) != (self.val_images is None):
-            yield ": test_images and val_images go together; give both or neither"
 
     def _of_translations(self) -> Iterator[str]:
         """Translated languages have no original captions, and need original English captions."""

@@ -5,14 +5,19 @@ Each source is a module of `pipeline/datasets/sources` with an object `SOURCE`; 
 numpy.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple
 
-from pipeline.common.block import Block
+from pydantic import Field
+
+from pipeline.common.block import Block, Count, PathText, Seed, Sparse, Text
+from pipeline.common.errors import InputError
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.split import Split
+
+KeyGroups = tuple[tuple[str, ...], ...]
 
 
 class Inputs(NamedTuple):
@@ -41,26 +46,88 @@ class DataOnRequest(NamedTuple):
     languages: tuple[str, ...]
 
 
-class NoKeys(Block):
-    """Settings of a stage that reads nothing but the source's files."""
+class SourceKeys(Sparse):
+    """Keys of a data set that its source may read, in the configuration and in a stage's `--settings`."""
+
+    nulls: ClassVar[frozenset[str]] = frozenset(("test_images", "val_images"))
+
+    source: Text
+    captions: PathText | None = Field(
+        default=None,
+        description=(
+            "for source custom: the path of a CSV file with columns image, language, caption; with "
+            "{language} in the path, one file per language"
+        ),
+    )
+    images: PathText | None = Field(
+        default=None,
+        description=(
+            "flickr8k, flickr30k or mscoco (published photographs), or the path of a folder or archive with "
+            "images"
+        ),
+    )
+    split: Text | None = Field(
+        default=None,
+        description=(
+            "for source multi30k: multi30k (its own split), or flickr8k (only the images that are also in "
+            "Flickr8k, in its split); for source custom: the path of a CSV file with columns image, split"
+        ),
+    )
+    sample_size: Count | None = Field(
+        default=None,
+        description=(
+            "for source mscoco: number of test images, and of validation images, sampled from those "
+            "captioned in all languages"
+        ),
+    )
+    split_seed: Seed | None = Field(
+        default=None, description="seed of the sampled split (sources mscoco and custom)"
+    )
+    test_images: PathText | None = Field(
+        default=None, description="a list of the test images, instead of sampling them"
+    )
+    val_images: PathText | None = Field(
+        default=None, description="a list of the validation images, instead of sampling them"
+    )
+
+    def contradictions(self) -> Iterator[str]:
+        if (self.test_images is None) != (self.val_images is None):
+            yield ": test_images and val_images go together; give both or neither"
+
+    def only(self, groups: KeyGroups) -> "SourceKeys":
+        """The source and the keys of the first group whose first key is set, so that a stage gets no others.
+
+        Raises:
+            InputError: no group's first key is set.
+        """
+        if not groups:
+            return SourceKeys(source=self.source)
+        values = self.as_values()
+        for keys in groups:
+            if keys[0] in values:
+                return SourceKeys(**{key: values[key] for key in ("source", *keys) if key in values})
+        raise InputError(f"source {self.source} needs {' or '.join(keys[0] for keys in groups)}.")
 
 
-S = TypeVar("S", bound=Block)  # settings of the split
-C = TypeVar("C", bound=Block)  # settings of the captions
-P = TypeVar("P", bound=Block)  # settings of a part of *Lessons*
+class PartKeys(Block):
+    """What a part of *Lessons* is read from: a source; for the demo also its data set and its scenes."""
+
+    source: Text
+    dataset: Text | None = None
+    seed: Seed | None = None
+    scenes: Count | None = None
 
 
 @dataclass(frozen=True)
-class Source(Generic[S, C, P]):
+class Source:
     """A source of captions.
 
     Patterns are regular expressions that are searched for in the names (HOST/PATH) of published files.
 
     Attributes:
         needs: keys of `datasets.*` that this source needs, besides those of every data set.
-        split_settings: keys that the split depends on: the first of these classes whose needed keys are set.
-        caption_settings: keys that the captions depend on, besides the split.
-        part_settings: settings of the stage that reads parts of *Lessons*.
+        split_keys: groups of keys of which the split depends on the first whose first key is set.
+        caption_keys: such groups for the captions, which depend on the split, too.
         splits: values of its key `split`, each with the published data sets that only this split reads; empty
             if the key is a path or there is none.
         downloads: data sets of workflow/sources.csv (column `dataset`) that split and captions are read from.
@@ -81,10 +148,9 @@ class Source(Generic[S, C, P]):
             Of a part: its name, then its language.
     """
 
-    split_settings: tuple[type[S], ...]
-    caption_settings: type[C]
-    part_settings: type[P]
     needs: tuple[str, ...] = ()
+    split_keys: KeyGroups = ()
+    caption_keys: KeyGroups = ()
     splits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     downloads: tuple[str, ...] = ()
     further: tuple[str, ...] = ()
@@ -98,25 +164,15 @@ class Source(Generic[S, C, P]):
     human_translations: bool = False
     on_request: DataOnRequest | None = None
     flickr_names: bool = False
-    read_split: Callable[[S, Inputs], Split] | None = None
-    read_captions: Callable[[C, Inputs, str, Split], Sequence[Caption]] | None = None
-    read_part: Callable[[P, Inputs, str, str, Split], Sequence[Caption]] | None = None
+    read_split: Callable[[SourceKeys, Inputs], Split] | None = None
+    read_captions: Callable[[SourceKeys, Inputs, str, Split], Sequence[Caption]] | None = None
+    read_part: Callable[[PartKeys, Inputs, str, str, Split], Sequence[Caption]] | None = None
 
     @property
     def keys(self) -> set[str]:
         """Keys of `datasets.*` that this source may have, besides the keys of every data set."""
-        classes = (*self.split_settings, self.caption_settings)
-        return {*self.needs, *(key for each in classes for key in each.model_fields)}
+        return {*self.needs, *(key for keys in (*self.split_keys, *self.caption_keys) for key in keys)}
 
-    def downloads_for(self, data: Block) -> tuple[str, ...]:
+    def downloads_for(self, data: SourceKeys) -> tuple[str, ...]:
         """Published data sets that the split and the captions of a data set are read from."""
-        return (*self.downloads, *self.splits.get(getattr(data, "split", None) or "", ()))
-
-
-def fitting(classes: Sequence[type[S]], values: Mapping[str, object]) -> type[S]:
-    """The first class whose needed keys all have a value, or the last."""
-    for each in classes:
-        keys = [key for key, field in each.model_fields.items() if field.is_required()]
-        if all(values.get(key) is not None for key in keys):
-            return each
-    return classes[-1]
+        return (*self.downloads, *self.splits.get(data.split or "", ()))

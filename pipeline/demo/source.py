@@ -1,29 +1,20 @@
 """The demo as a source of captions; its pictures and captions have stages of their own."""
 
-from pipeline.common.block import Block, Count, Seed, Text
+from pipeline.common.errors import InputError
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.published import TRANSLATION
-from pipeline.datasets.source import Inputs, NoKeys, Source
+from pipeline.datasets.source import Inputs, PartKeys, Source
 from pipeline.datasets.split import Split
 from pipeline.demo.sentences import translated_captions
 
 
-class PartKeys(Block):
-    """A demo data set, as its pictures are drawn."""
-
-    dataset: Text
-    seed: Seed
-    scenes: Count
-
-
-def _read_part(settings: PartKeys, inputs: Inputs, part: str, language: str, split: Split) -> list[Caption]:
-    return translated_captions(settings.dataset, language, settings.seed, settings.scenes)
+def _read_part(keys: PartKeys, inputs: Inputs, part: str, language: str, split: Split) -> list[Caption]:
+    if keys.dataset is None or keys.seed is None or keys.scenes is None:
+        raise InputError("read-caption-part: source demo needs dataset, seed and scenes.")
+    return translated_captions(keys.dataset, language, keys.seed, keys.scenes)
 
 
 SOURCE = Source(
-    split_settings=(NoKeys,),
-    caption_settings=NoKeys,
-    part_settings=PartKeys,
     parts=(TRANSLATION,),
     project_files=(
         "pipeline/demo/data/concepts.yaml",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from pipeline import settings as configuration
 from pipeline.common.errors import raise_together
 from pipeline.datasets.settings import Dataset
-from pipeline.datasets.source_settings import CaptionSettings, SplitSettings
+from pipeline.datasets.source import SourceKeys
 from pipeline.datasets.sources import source_named
 from pipeline.plan import paths
 from pipeline.plan.cells import experiments_on
@@ -132,10 +132,9 @@ def split_lists(plan: Plan, dataset: str) -> list[str]:
     return [path for path in lists if path]
 
 
-def split_settings(plan: Plan, dataset: str) -> SplitSettings:
+def split_settings(plan: Plan, dataset: str) -> SourceKeys:
     """Settings of `split`, of a data set's source."""
-    data = plan.datasets[dataset]
-    return SplitSettings.of(data.source, data.as_values())
+    return plan.datasets[dataset].only(plan.source(dataset).split_keys)
 
 
 # Captions.
@@ -150,10 +149,9 @@ def caption_sources(plan: Plan, dataset: str, language: str) -> list[str]:
     return _matching(published_texts(plan, data), pattern) if pattern else []
 
 
-def caption_settings(plan: Plan, dataset: str) -> CaptionSettings:
+def caption_settings(plan: Plan, dataset: str) -> SourceKeys:
     """Settings of `read-captions`, of a data set's source."""
-    data = plan.datasets[dataset]
-    return CaptionSettings.of(data.source, data.as_values())
+    return plan.datasets[dataset].only(plan.source(dataset).caption_keys)
 
 
 def multi30k_text(plan: Plan, language: str) -> list[str]:

@@ -4,7 +4,7 @@ import re
 from functools import cache
 
 from pipeline import settings as configuration
-from pipeline.datasets.source_settings import PartSettings
+from pipeline.datasets.source import PartKeys
 from pipeline.plan import paths
 from pipeline.plan.plan import Plan, either
 from pipeline.plan.sources import public_files_of
@@ -38,13 +38,14 @@ def part_inputs(plan: Plan, dataset: str, part: str, language: str) -> dict[str,
     return {"sentences": [], "split": [plan.path(paths.SPLIT, dataset=dataset)], "sources": files}
 
 
-def part_settings(plan: Plan, dataset: str, part: str) -> PartSettings | list[str]:
+def part_settings(plan: Plan, dataset: str, part: str) -> PartKeys | list[str]:
     """Settings of the source that reads a part; empty for a part of captions."""
     if not _is_read(plan, dataset, part):
         return []
-    demo = plan.settings.sources
-    values = {"dataset": dataset, "seed": demo.seed, "scenes": demo.scenes}
-    return PartSettings.of(plan.datasets[dataset].source, values)
+    source, demo = plan.datasets[dataset].source, plan.settings.sources
+    if source == "demo":
+        return PartKeys(source=source, dataset=dataset, seed=demo.seed, scenes=demo.scenes)
+    return PartKeys(source=source)
 
 
 @cache

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.datasets.settings import Dataset
-from pipeline.datasets.sources import AnySource, source_named
+from pipeline.datasets.source import Source
+from pipeline.datasets.sources import source_named
 from pipeline.settings import Configuration, DatasetExperiment
 from pipeline.tables.settings import Table
 
@@ -46,7 +47,7 @@ class Plan:
         """A path of this scale, of `pipeline.plan.paths`, with its other names filled in."""
         return pattern.format(scale=self.scale, **names)
 
-    def source(self, dataset: str) -> AnySource:
+    def source(self, dataset: str) -> Source:
         """The source of a data set's captions."""
         return source_named(self.datasets[dataset].source)
 

@@ -165,12 +165,9 @@ def test_a_predefined_split_needs_no_caption_table(tmp_path: Path) -> None:
     made = run("split", {"split": str(given)}, *asked)
     assert made.returncode == 0, made.stderr
     assert read_split(tmp_path / "split.csv") == {"a": "test", "c": "val"}
-    made = run("split", {"split": str(given), "captions": str(given)}, *asked)
-    assert made.returncode == 2
-    assert "unknown key 'captions'" in made.stderr
     made = run("split", {}, *asked)
-    assert made.returncode == 2
-    assert "captions: Field required" in made.stderr
+    assert made.returncode == 1
+    assert "custom needs split or captions" in made.stderr
 
 
 def test_a_split_in_the_table_is_kept_and_a_list_restricts_it(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ from published import MULTI30K_IMAGES, caption, write_multi30k
 from pipeline.common.errors import InputError
 from pipeline.datasets.lessons_parts import caption_part, source_part
 from pipeline.datasets.sampling import caption_sample, halves
-from pipeline.datasets.source import Inputs, NoKeys
-from pipeline.datasets.source_settings import PartSettings
+from pipeline.datasets.source import Inputs, PartKeys
 from pipeline.datasets.table import caption_table, read_sentences, write_sentences
 from pipeline.demo.sentences import translated_captions, write_demo_captions
 from pipeline.evaluation.inputs import original_sentences, read_vocabularies
@@ -29,7 +28,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def published_part(folder: Path, part: str, language: str, split: dict[str, str]) -> pd.DataFrame:
-    return source_part(PartSettings("multi30k", NoKeys()), Inputs(folder), part, language, split)
+    return source_part(PartKeys(source="multi30k"), Inputs(folder), part, language, split)
 
 
 def sentences(rows: list[tuple[str, str, str]], language: str = "en") -> pd.DataFrame:

@@ -11,8 +11,7 @@ import torch
 
 from pipeline.datasets.lessons_parts import source_part
 from pipeline.datasets.sampling import caption_sample, halves
-from pipeline.datasets.source import Inputs, NoKeys
-from pipeline.datasets.source_settings import PartSettings
+from pipeline.datasets.source import Inputs, PartKeys
 from pipeline.datasets.sources.multi30k import multi30k_split
 from pipeline.training.lessons import with_reversed_lengths
 from pipeline.training.tasks import TaskSampler, caption_pairs
@@ -33,9 +32,7 @@ def split() -> dict[str, str]:
 @functools.cache
 def part(name: str, language: str) -> pd.DataFrame:
     """Training captions."""
-    table = source_part(
-        PartSettings("multi30k", NoKeys()), Inputs(Path(str(MIRROR))), name, language, split()
-    )
+    table = source_part(PartKeys(source="multi30k"), Inputs(Path(str(MIRROR))), name, language, split())
     return table[table["split"] == "train"]
 
 

@@ -356,14 +356,15 @@ def mscoco(**keys: Any) -> str:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        (mscoco(split="multi30k", test_images="x"), ["sample_size: Field required", "unknown key 'split'"]),
+        (mscoco(test_images="x"), ["test_images and val_images go together"]),
+        (mscoco(), ["source mscoco needs test_images or sample_size"]),
+        ('{"source": "multi30k", "split": "x"}', ["found 'x', expected multi30k or flickr8k"]),
         (mscoco(sample_size=0, split_seed="x"), ["sample_size: found 0", "split_seed: found 'x'"]),
-        (mscoco(test_images="x", val_images="y", sample_size=3), ["unknown key 'sample_size'"]),
         (mscoco(sample_size=3), ["--requested is missing, the path of on-request/coco-cn"]),
         ('{"source": "cocoa"}', ["source: found 'cocoa', expected demo, custom"]),
         ('{"source": "demo"}', ["source demo has a stage of its own"]),
-        ('{"sample_size": 3}', ['expected an object with a "source"']),
-        ("[]", ['expected an object with a "source"']),
+        ('{"sample_size": 3, "size": 3}', ["source: Field required", "unknown key 'size'"]),
+        ("[]", ["expected an object"]),
         ("{", ["--settings: not JSON"]),
     ],
 )

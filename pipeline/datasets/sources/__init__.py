@@ -6,12 +6,9 @@ They are imported by name, so that a digest counts only the source in use.
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.source import Source
-
-AnySource = Source[Any, Any, Any]
 
 _ELSEWHERE = {"demo": "pipeline.demo.source"}
 
@@ -27,7 +24,7 @@ def module_of(name: str) -> str:
 
 
 @cache
-def source_named(name: str) -> AnySource:
+def source_named(name: str) -> Source:
     """A source by its name in the configuration.
 
     Raises:
@@ -35,5 +32,5 @@ def source_named(name: str) -> AnySource:
     """
     if name not in names():
         raise InputError(f"source: found {name!r}, expected {', '.join(names())}.")
-    source: AnySource = import_module(module_of(name)).SOURCE
+    source: Source = import_module(module_of(name)).SOURCE
     return source

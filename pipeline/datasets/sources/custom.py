@@ -5,13 +5,12 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipeline.common.block import Block, PathText, Seed
 from pipeline.common.errors import InputError, raise_together
 from pipeline.datasets.captions import COLUMNS, SPLITS, Caption
 from pipeline.datasets.csv_text import csv_rows
 from pipeline.datasets.published import require_language
 from pipeline.datasets.sample_split import sampled_split
-from pipeline.datasets.source import Inputs, NoKeys, Source
+from pipeline.datasets.source import Inputs, Source, SourceKeys
 from pipeline.datasets.split import Split, image_name, limit_to_list, read_split, whole_split
 
 log = logging.getLogger("pipeline")
@@ -121,40 +120,22 @@ def tenths(images: set[str], seed: int) -> Split:
     return sampled_split(images, tenth, tenth, seed)
 
 
-class PredefinedSplit(Block):
-    """A CSV file with columns image, split."""
-
-    split: PathText
-
-
-class TableSplit(Block):
-    """A table of captions with a column `split`, or the seed of a sampled split if it has no such column."""
-
-    captions: PathText
-    split_seed: Seed = 0
+def _read_split(keys: SourceKeys, inputs: Inputs) -> Split:
+    if keys.split:
+        return own_predefined(Path(keys.split), inputs.image_list)
+    assert keys.captions, "the other group of split_keys"
+    return own_split(Path(keys.captions), keys.split_seed or 0, inputs.image_list)
 
 
-class CaptionKeys(Block):
-    """A table of captions, perhaps with {language} in its name."""
-
-    captions: PathText
-
-
-def _read_split(settings: PredefinedSplit | TableSplit, inputs: Inputs) -> Split:
-    if isinstance(settings, PredefinedSplit):
-        return own_predefined(Path(settings.split), inputs.image_list)
-    return own_split(Path(settings.captions), settings.split_seed, inputs.image_list)
+def _read_captions(keys: SourceKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
+    assert keys.captions, "as caption_keys say"
+    return own_captions_in(Path(keys.captions.replace("{language}", language)), language, split)
 
 
-def _read_captions(settings: CaptionKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
-    return own_captions_in(Path(settings.captions.replace("{language}", language)), language, split)
-
-
-SOURCE: Source[PredefinedSplit | TableSplit, CaptionKeys, NoKeys] = Source(
-    split_settings=(PredefinedSplit, TableSplit),
-    caption_settings=CaptionKeys,
-    part_settings=NoKeys,
+SOURCE = Source(
     needs=("captions", "images"),
+    split_keys=(("split",), ("captions", "split_seed")),
+    caption_keys=(("captions",),),
     read_split=_read_split,
     read_captions=_read_captions,
 )

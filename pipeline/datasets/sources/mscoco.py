@@ -12,13 +12,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.common.block import Block, Count, PathText, Seed
 from pipeline.common.errors import InputError
 from pipeline.common.files import reading
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.published import members, require_language, split_lines
 from pipeline.datasets.sample_split import predefined_split, sampled_split
-from pipeline.datasets.source import DataOnRequest, Inputs, NoKeys, Source
+from pipeline.datasets.source import DataOnRequest, Inputs, Source, SourceKeys
 from pipeline.datasets.split import Split, limit_to_list, whole_split
 
 log = logging.getLogger("pipeline")
@@ -137,41 +136,26 @@ def _contents(folder: Path, language: str) -> list[dict[str, Any]]:
     return found
 
 
-class PredefinedSplit(Block):
-    """Lists of the test and validation images."""
-
-    test_images: PathText
-    val_images: PathText
-
-
-class SampledSplit(Block):
-    """Number of test images, and of validation images, sampled from those captioned in all languages."""
-
-    sample_size: Count
-    split_seed: Seed = 0
-
-
-def _read_split(settings: PredefinedSplit | SampledSplit, inputs: Inputs) -> Split:
+def _read_split(keys: SourceKeys, inputs: Inputs) -> Split:
     assert inputs.on_request is not None, "the stage asks for it"
     captioned_images = read_images(inputs.downloads, inputs.on_request)
     images = limit_to_list(captioned_images.with_captions, inputs.image_list)
     candidates = captioned_images.in_all & set(images)
-    if isinstance(settings, PredefinedSplit):
-        lists = {"test": Path(settings.test_images), "val": Path(settings.val_images)}
+    if keys.test_images and keys.val_images:
+        lists = {"test": Path(keys.test_images), "val": Path(keys.val_images)}
         return whole_split(images, predefined_split(lists, candidates))
-    size = settings.sample_size
-    return whole_split(images, sampled_split(candidates, size, size, settings.split_seed))
+    assert keys.sample_size, "the other group of split_keys"
+    sample = sampled_split(candidates, keys.sample_size, keys.sample_size, keys.split_seed or 0)
+    return whole_split(images, sample)
 
 
-def _read_captions(settings: NoKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
+def _read_captions(keys: SourceKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
     return mscoco_captions(inputs.downloads, inputs.on_request, language, split)
 
 
-SOURCE: Source[PredefinedSplit | SampledSplit, NoKeys, NoKeys] = Source(
-    split_settings=(PredefinedSplit, SampledSplit),
-    caption_settings=NoKeys,
-    part_settings=NoKeys,
+SOURCE = Source(
     needs=("images", "sample_size", "split_seed"),
+    split_keys=(("test_images", "val_images"), ("sample_size", "split_seed")),
     downloads=("mscoco", "yjcaptions"),
     caption_files={"en": "annotations", "ja": "yjcaptions"},
     on_request=DataOnRequest("coco_cn", "on-request/coco-cn", "**/imageid.*-caption.txt", ("zh",)),

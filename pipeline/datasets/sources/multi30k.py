@@ -7,14 +7,12 @@ the order of its list of images.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
 
-from pipeline.common.block import Block
 from pipeline.common.errors import InputError
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.flickr8k import SPLIT_FILES, flickr8k_split, image_id
 from pipeline.datasets.published import COMPARABLE, TRANSLATION, no_part, require_language, text_lines
-from pipeline.datasets.source import Inputs, NoKeys, Source
+from pipeline.datasets.source import Inputs, PartKeys, Source, SourceKeys
 from pipeline.datasets.split import Split, limit_to_list
 
 FOLDER = "raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data"
@@ -103,30 +101,22 @@ def _paths(task: int, kind: str, split: str, language: str) -> Iterator[str]:
         yield f"{name}.{number}.{ending}"
 
 
-class SplitKeys(Block):
-    """Which official lists are followed."""
-
-    split: Literal["multi30k", "flickr8k"]
-
-
-def _read_split(settings: SplitKeys, inputs: Inputs) -> Split:
-    split = multi30k_split(inputs.downloads, settings.split)
+def _read_split(keys: SourceKeys, inputs: Inputs) -> Split:
+    split = multi30k_split(inputs.downloads, keys.split or "")
     return {image: split[image] for image in limit_to_list(split, inputs.image_list)}
 
 
-def _read_captions(settings: NoKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
+def _read_captions(keys: SourceKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
     return multi30k_captions(inputs.downloads, language, split)
 
 
-def _read_part(settings: NoKeys, inputs: Inputs, part: str, language: str, split: Split) -> list[Caption]:
+def _read_part(keys: PartKeys, inputs: Inputs, part: str, language: str, split: Split) -> list[Caption]:
     return multi30k_part(inputs.downloads, part, language, split)
 
 
 SOURCE = Source(
-    split_settings=(SplitKeys,),
-    caption_settings=NoKeys,
-    part_settings=NoKeys,
     needs=("images", "split"),
+    split_keys=(("split",),),
     splits={"multi30k": (), "flickr8k": ("flickr8k",)},
     downloads=("multi30k",),
     further=("multi30k-text",),
