@@ -52,8 +52,3 @@ def augment(sentences: Path, translations: Path, output: Path, caption_origin: s
     )  # fmt: skip
     with atomic_write(output) as temporary:
         additions[SENTENCE_COLUMNS].to_csv(temporary, index=False, encoding="utf-8", lineterminator="\n")
-
-
-def read_added(path: Path) -> pd.DataFrame:
-    """The sentence table that `augment` wrote, which may have no rows."""
-    return read_sentences(path, may_be_empty=True)

@@ -24,13 +24,11 @@ class Coverage(NamedTuple):
     """What a user's own captions cover.
 
     counts: images with captions that count as the data set's own (`original_captions`).
-    left_out: by language, the number of captions that do not count, and the number of all captions.
-    repeats: by language, the number of captions that repeat an earlier caption of their image.
+    warnings: by language, why some of its captions do not count, or count twice.
     """
 
     counts: Counts
-    left_out: dict[str, tuple[int, int]]
-    repeats: dict[str, int]
+    warnings: dict[str, str]
 
 
 def coverage(data: Dataset, image_list: Path | None) -> Coverage:
@@ -46,40 +44,26 @@ def coverage(data: Dataset, image_list: Path | None) -> Coverage:
     assert source.read_split and data.captions, "as source custom has"
     split = source.read_split(data.only(source.split_keys), Inputs(image_list=image_list))
     tables = dict.fromkeys(data.captions.replace("{language}", code) for code in data.languages)
-    counts = Coverage({language: dict.fromkeys(SPLITS, 0) for language in data.languages}, {}, {})
+    found = Coverage({language: dict.fromkeys(SPLITS, 0) for language in data.languages}, {})
     every = pd.concat([caption_table(read_own(path)[0]) for path in map(Path, tables)])
-    for language, captions in every.groupby("language"):
-        if language not in counts.counts:
+    for language in data.languages:
+        captions = every[every["language"] == language]
+        if captions.empty:
             continue
         try:
             own = original_captions(captions, data.caption_origins.get(language, "human"))
         except InputError as error:
             raise InputError(f"{language}: {error} Set caption_origins: {{{language}: ...}}") from None
-        images = own["image"].unique()
-        counts.counts[str(language)] = {
-            name: sum(split.get(image) == name for image in images) for name in SPLITS
-        }
-        if len(own) < len(captions):
-            counts.left_out[str(language)] = len(captions) - len(own), len(captions)
-        if repeats := int(own.duplicated(["image", "caption"]).sum()):
-            counts.repeats[str(language)] = repeats
-    return counts
-
-
-def caption_warnings(dataset: str, counts: Coverage) -> Iterator[str]:
-    """A warning for each language with captions that are left out or repeated."""
-    for language, (count, of) in counts.left_out.items():
-        yield (
-            f"datasets.{dataset}: {language}: {count} of {of} captions do not count as the data set's own: "
-            "they have another `origin`, or a `source_language` where others have none. None of them is a "
-            "test caption, and they are trained on only as translations that a provider `files` reads"
-        )
-    for language, count in counts.repeats.items():
-        yield (
-            f"datasets.{dataset}: {language}: captions that repeat an earlier one of the same image: "
-            f"{count}; each copy counts in training and among the candidates, which lowers recalls. "
-            f"Remove them unless they are intended"
-        )
+        splits = own["image"].drop_duplicates().map(split)
+        found.counts[language] = {name: int((splits == name).sum()) for name in SPLITS}
+        others, repeats = len(captions) - len(own), int(own.duplicated(["image", "caption"]).sum())
+        if others or repeats:
+            found.warnings[language] = (
+                f"of {len(captions)} captions {others} do not count as the data set's own (another `origin`, "
+                f"or a `source_language` where others have none), and {repeats} repeat an earlier one of "
+                "their image and count twice, in training and as candidates"
+            )
+    return found
 
 
 def missing_captions(dataset: str, counts: Counts, languages: Sequence[str]) -> Iterator[str]:

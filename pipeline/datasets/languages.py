@@ -155,21 +155,10 @@ ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
 """
 CODES = frozenset(_ISO639.split())
 
-# Codes of countries, and withdrawn codes of languages, that are mistaken for language codes.
-_WRONG_CODES = {
-    "at": "de", "cn": "zh", "cz": "cs", "dk": "da", "eg": "ar", "gb": "en", "gr": "el", "il": "he",
-    "in": "id", "ir": "fa", "iw": "he", "ji": "yi", "jp": "ja", "ke": "sw", "kp": "ko", "md": "ro",
-    "mx": "es", "ph": "tl", "pk": "ur", "rs": "sr", "sp": "es", "tz": "sw", "ua": "uk", "us": "en",
-    "vn": "vi",
-}  # fmt: skip
-
 
 def unknown_code(code: str) -> str:
     """The message for a code that is not in ISO 639-1; empty for a valid code."""
-    if code in CODES:
-        return ""
-    hint = f", did you mean {_WRONG_CODES[code]!r}?" if code in _WRONG_CODES else ""
-    return f"{code!r} is not in ISO 639-1{hint}"
+    return "" if code in CODES else f"{code!r} is not in ISO 639-1"
 
 
 def without_tokenizer(code: str) -> str:

@@ -37,37 +37,28 @@ def read_caption_part(
         origin: with `sentences`: origin of the language's own captions.
 
     Raises:
-        InputError: not exactly one of `settings` and `sentences` is given, the part has no captions in the
-            language, or a file is missing or wrong.
+        InputError: neither `settings` nor `sentences` is given, the part has no captions in the language, or
+            a file is missing or wrong.
     """
-    if (settings is None) == (sentences is None):
-        raise InputError("read-caption-part: give either --settings or --sentences.")
-    if settings is None:
-        assert sentences is not None, "one of them"
+    if sentences:
         table = caption_part(read_sentences(sentences), part, language, origin)
+    elif settings:
+        table = source_part(settings, Inputs(sources), part, language, read_split(split) if split else {})
     else:
-        image_split = read_split(split) if split else None
-        table = source_part(settings, Inputs(sources), part, language, image_split)
+        raise InputError("read-caption-part: give either --settings or --sentences.")
     write_sentences(table, output)
 
 
-def source_part(
-    settings: PartKeys, inputs: Inputs, part: str, language: str, split: Split | None
-) -> pd.DataFrame:
+def source_part(settings: PartKeys, inputs: Inputs, part: str, language: str, split: Split) -> pd.DataFrame:
     """Sentence table of a part that a source publishes separately.
 
     Raises:
-        InputError: it has no such part, or needs a split; or what its reader raises.
+        InputError: it has no such part; or what its reader raises.
     """
     source = source_named(settings.source)
     if part not in source.parts or source.read_part is None:
-        raise InputError(
-            f"read-caption-part: source {settings.source} does not publish the {part} part separately; "
-            f"give --sentences."
-        )
-    if source.part_files and split is None:
-        raise InputError(f"read-caption-part: --split is missing, which source {settings.source} needs.")
-    table = caption_table(source.read_part(settings, inputs, part, language, split or {}))
+        raise InputError(f"source {settings.source} publishes no {part} part separately; give --sentences.")
+    table = caption_table(source.read_part(settings, inputs, part, language, split))
     if source.parts_are_tokenised:
         return table.assign(tokens=table["caption"])
     return with_tokens(table, language)

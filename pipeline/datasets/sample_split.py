@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from pipeline.common.errors import raise_together
+from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import read_utf8, require_file
 from pipeline.datasets.csv_text import csv_rows
 from pipeline.datasets.split import Split, first_few, image_name
@@ -17,17 +17,13 @@ def sampled_split(images: Collection[str], test: int, val: int, seed: int) -> Sp
         The sampled images, and no others.
 
     Raises:
-        InputError: fewer images than requested, or a negative seed.
+        InputError: fewer images than requested.
     """
-    mistakes = [f"seed: found {seed}; expected 0 or more"] if seed < 0 else []
-    if min(test, val) < 1:
-        mistakes.append(f"{test} test and {val} validation images are requested; expected 1 or more of each")
     if len(images) < test + val:
-        mistakes.append(
+        raise InputError(
             f"{test} test and {val} validation images are requested, but there are only {len(images)} to "
-            "sample from; request fewer, or give more captions"
+            "sample from. Request fewer, or give more captions."
         )
-    raise_together(mistakes, "The split cannot be sampled:")
     import numpy as np  # only here: Snakemake imports this module when it reads the workflow
 
     order = np.random.default_rng(seed).permutation(sorted(images))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.common.errors import InputError, raise_together
+from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write
 from pipeline.datasets.split import read_split
 from pipeline.datasets.table import read_sentences, write_sentences
@@ -51,10 +51,8 @@ def caption_sample(part: pd.DataFrame, each: int, seed: int) -> pd.DataFrame:
         part: sentence table of one language.
 
     Raises:
-        InputError: an image has fewer captions than requested, or fewer than one is requested.
+        InputError: an image has fewer captions than requested.
     """
-    if each < 1:
-        raise InputError(f"captions-per-image: found {each}, expected a whole number, 1 or more.")
     language = str(part["language"].iloc[0])
     samples = []
     for split, of_split in part.groupby("split", sort=False):
@@ -92,9 +90,9 @@ def halves(split: Mapping[str, str], seed: int, language: str | None = None) -> 
         InputError: there are fewer than four training images, but each half needs two.
     """
     images = sorted(image for image, name in split.items() if name == "train")
-    raise_together(
-        [f"{len(images)} training images; expected 4 or more"] if len(images) < 4 else [],
-        "The training images cannot be halved, as a half needs two images to tell apart:",
-    )
+    if len(images) < 4:
+        raise InputError(
+            f"There are {len(images)} training images; expected 4 or more, as a half needs two to tell apart."
+        )
     order = pd.Series(images).sample(frac=1, random_state=_generator(seed, language or "", "halves"))
     return {image: "first" if place < len(images) // 2 else "second" for place, image in enumerate(order)}

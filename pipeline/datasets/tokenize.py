@@ -18,7 +18,7 @@ import functools
 import logging
 import tempfile
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -42,7 +42,6 @@ _INVISIBLE = str.maketrans(
     | dict.fromkeys("\u115f\u1160\u2800\u3164\uffa0", " ")
 )
 _JOINERS = str.maketrans(dict.fromkeys("\u200c\u200d"))
-_LONGEST = 12_000  # characters that Sudachi is given at a time; it takes 49,149 bytes
 
 
 def tokenize_captions(captions: Path, language: str, output: Path) -> None:
@@ -155,18 +154,7 @@ def _sudachi(language: str) -> Tokenizer:
     import sudachipy
 
     words = sudachipy.Dictionary(dict="small").tokenizer(mode=sudachipy.SplitMode.A)
-    return lambda caption: [
-        word.surface() for piece in _pieces(_nfkc(caption)) for word in words.tokenize(piece)
-    ]
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """A text in chunks of at most `_LONGEST` characters, split after full stops or blanks if possible."""
-    while len(text) > _LONGEST:
-        cut = max(text.rfind(mark, 0, _LONGEST) for mark in "。 ") + 1 or _LONGEST
-        yield text[:cut]
-        text = text[cut:]
-    yield text
+    return lambda caption: [word.surface() for word in words.tokenize(_nfkc(caption))]
 
 
 def _icu(language: str) -> Tokenizer:

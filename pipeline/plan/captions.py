@@ -44,14 +44,12 @@ def coverage_warnings(plan: Plan) -> list[str]:
     """Warnings about a user's own captions: few test images, captions left out or repeated."""
     from pipeline.datasets import coverage
 
-    return [
-        warning
-        for dataset in _own_datasets(plan)
-        for warning in (
-            *coverage.few_tested(dataset, coverage_of(plan, dataset).counts),
-            *coverage.caption_warnings(dataset, coverage_of(plan, dataset)),
-        )
-    ]
+    warnings: list[str] = []
+    for dataset in _own_datasets(plan):
+        found = coverage_of(plan, dataset)
+        warnings += coverage.few_tested(dataset, found.counts)
+        warnings += [f"datasets.{dataset}: {code}: {warning}" for code, warning in found.warnings.items()]
+    return warnings
 
 
 def check_coverage(plan: Plan) -> None:

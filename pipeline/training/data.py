@@ -12,7 +12,6 @@ import torch
 from pipeline.common.block import Block
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import sha256
-from pipeline.datasets.augment import read_added
 from pipeline.datasets.origins import Origins, count_by_pair, count_origins
 from pipeline.datasets.select import training_captions
 from pipeline.datasets.table import read_sentences
@@ -145,8 +144,9 @@ def _translations(inputs: Inputs, settings: DataSettings) -> list[pd.DataFrame]:
     """The translations that an experiment trains on; none with human captions."""
     if settings.captions == "human":
         return []
-    read_table = read_added if settings.captions == "augmented" else read_sentences
-    return [table for path in inputs.translations if not (table := read_table(path)).empty]
+    may_be_empty = settings.captions == "augmented"
+    tables = [read_sentences(path, may_be_empty) for path in inputs.translations]
+    return [table for table in tables if not table.empty]
 
 
 def _training_sentences(

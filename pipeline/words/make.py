@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Literal
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.augment import read_added
 from pipeline.datasets.select import original_captions, training_captions
 from pipeline.datasets.table import read_sentences
 from pipeline.words.settings import WordSettings
@@ -86,8 +85,8 @@ def training_sentences(
             f"{sentences}: no captions in {language!r}; it has {sorted(table['language'].unique())}."
         )
     own = original_captions(of_language, caption_origin)
-    read = read_added if captions == "augmented" else read_sentences
-    of_training = training_captions(own, [read(path) for path in translations], captions)
+    added = [read_sentences(path, may_be_empty=captions == "augmented") for path in translations]
+    of_training = training_captions(own, added, captions)
     training = of_training[of_training["split"] == "train"]
     if training.empty:
         raise InputError(f"{sentences}: no captions in {language!r} to train on under captions: {captions}.")

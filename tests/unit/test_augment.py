@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.augment import added_translations, augment, read_added
+from pipeline.datasets.augment import added_translations, augment
 from pipeline.datasets.captions import SENTENCE_COLUMNS
 from pipeline.datasets.select import training_captions
-from pipeline.datasets.table import caption_table, write_sentences
+from pipeline.datasets.table import caption_table, read_sentences, write_sentences
 
 
 def sentences(rows: list[tuple[str, str, str]], language: str, origin: str, source: str = "") -> pd.DataFrame:
@@ -73,7 +73,7 @@ def test_a_language_that_lacks_nothing_has_a_table_without_rows(tmp_path: Path) 
     write_sentences(own, tmp_path / "de.csv")
     write_sentences(english("de", images="a"), tmp_path / "en-de.csv")
     augment(tmp_path / "de.csv", tmp_path / "en-de.csv", tmp_path / "added.csv")
-    added = read_added(tmp_path / "added.csv")
+    added = read_sentences(tmp_path / "added.csv", may_be_empty=True)
     assert added.empty and list(added.columns) == SENTENCE_COLUMNS
 
 
@@ -81,7 +81,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     write_sentences(sentences([("a", "train", "un")], "fr", "human", "en"), tmp_path / "fr.csv")
     write_sentences(english(images="a"), tmp_path / "en-fr.csv")
     augment(tmp_path / "fr.csv", tmp_path / "en-fr.csv", tmp_path / "added.csv")
-    added = read_added(tmp_path / "added.csv")
+    added = read_sentences(tmp_path / "added.csv", may_be_empty=True)
     assert list(added["caption"]) == ["a1", "a2", "a3", "a4"]
     assert set(added["origin"]) == {"google"} and set(added["source_language"]) == {"en"}
 
@@ -94,7 +94,7 @@ def test_captions_of_another_origin_are_not_own_captions(tmp_path: Path) -> None
     write_sentences(english("zh", images="a"), tmp_path / "en-zh.csv")
     for origin, expected in (("human", ["a1", "a2", "a3"]), ("baidu", [])):
         augment(tmp_path / "zh.csv", tmp_path / "en-zh.csv", tmp_path / "added.csv", origin)
-        assert list(read_added(tmp_path / "added.csv")["caption"]) == expected
+        assert list(read_sentences(tmp_path / "added.csv", may_be_empty=True)["caption"]) == expected
 
 
 def test_own_captions_come_before_added_ones() -> None:
@@ -110,4 +110,4 @@ def test_own_captions_come_before_added_ones() -> None:
 def test_another_table_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "added.csv").write_text(text)
     with pytest.raises(InputError, match=message):
-        read_added(tmp_path / "added.csv")
+        read_sentences(tmp_path / "added.csv", may_be_empty=True)

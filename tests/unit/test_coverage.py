@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.coverage import caption_warnings, coverage, few_tested, missing_captions
+from pipeline.datasets.coverage import coverage, few_tested, missing_captions
 from pipeline.datasets.settings import Dataset
 
 # Three images are for training, three for validation and two for testing; Swahili has no test captions.
@@ -71,10 +71,8 @@ def test_captions_that_do_not_count_cause_a_warning(tmp_path: Path) -> None:
     )
     covered = coverage(data, None)
     assert covered.counts["sw"] == {"train": 0, "val": 0, "test": 1}
-    assert covered.left_out == {"en": (1, 3), "sw": (2, 3)}
-    english, swahili = caption_warnings("mine", covered)
-    assert "mine: en: 1 of 3 captions do not count as the data set's own" in english
-    assert "sw: 2 of 3" in swahili
+    assert "of 3 captions 1 do not count as the data set's own" in covered.warnings["en"]
+    assert "of 3 captions 2 do not count" in covered.warnings["sw"]
 
 
 def _split(folder: Path) -> Path:
@@ -85,10 +83,8 @@ def _split(folder: Path) -> Path:
 def test_repeated_captions_of_an_image_cause_a_warning(tmp_path: Path) -> None:
     data = own(tmp_path)
     Path(str(data.captions)).write_text(TABLE + "a.png,en,one,train\na.png,en,one,train\n")
-    covered = coverage(data, None)
-    assert (covered.left_out, covered.repeats) == ({}, {"en": 2})
-    (warning,) = caption_warnings("mine", covered)
-    assert "mine: en: captions that repeat an earlier one of the same image: 2" in warning
+    warnings = coverage(data, None).warnings
+    assert list(warnings) == ["en"] and "0 do not count" in warnings["en"] and "2 repeat" in warnings["en"]
 
 
 def test_a_language_without_a_caption_of_its_origin_is_named(tmp_path: Path) -> None:
