@@ -13,7 +13,7 @@ from pipeline import settings as configuration
 from pipeline.common.files import sha256
 from pipeline.evaluation.evaluate import RANK_COLUMNS
 from pipeline.tables.cells import cells
-from pipeline.tables.claim_terms import read_claims
+from pipeline.tables.claim_terms import Claim, read_claims
 from pipeline.tables.result_files import paper_numbers
 from pipeline.tables.statistics import METRICS
 
@@ -135,7 +135,7 @@ def write_printed_evaluations(folder: Path, tables: Sequence[str], metrics: Sequ
 
 
 @cache
-def claims_of(paper: str) -> list[dict[str, Any]]:
+def claims_of(paper: str) -> list[Claim]:
     """The claims of a paper, with those of its published code."""
     experiments = configuration.load({"scale": "paper"}, ROOT / "config").experiments
     return read_claims(ROOT / f"config/claims/{paper}.yaml", experiments)

@@ -186,7 +186,8 @@ def _lines(kind: type[Block], error: ErrorDetails) -> Iterator[str]:
     if isinstance(cause, Contradictions):
         yield from (f"{where}{line}".lstrip(".: ") for line in cause.lines)
     elif error["type"] == "extra_forbidden":
-        key, names = str(location[-1]), list(_block_at(kind, location[:-1]).model_fields)
+        fields = _block_at(kind, location[:-1]).model_fields
+        key, names = str(location[-1]), [field.alias or name for name, field in fields.items()]
         yield f"{where}: unknown key {key!r}{did_you_mean(key, names)}"
     elif error["type"] in ("missing", "problem"):
         yield f"{where}: {error['msg']}"

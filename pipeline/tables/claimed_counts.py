@@ -4,19 +4,17 @@ A row of the counts has the images of a split that are captioned in exactly some
 languages with its descriptions of them.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pandas as pd
+from pydantic import Field
+
+from pipeline.common.block import Block
 
 Row = dict[str, Any]
 
 TOLERANCE = 1e-9
-COUNT = {
-    **dict.fromkeys(("count", "in", "split", "language"), str),
-    **dict.fromkeys(("about", "within", "above", "below"), float),
-}
-_KEYS_OF_CLAIMS = ("about", "above", "below")
 
 
 def _images(counts: pd.DataFrame) -> float:
@@ -60,37 +58,46 @@ QUANTITIES: dict[str, Callable[[pd.DataFrame, str], float]] = {
 }
 
 
-def judge_count(statement: Mapping[str, Any], counts: pd.DataFrame) -> Row:
+class CountStatement(Block):
+    """A count of the data that a paper states; config/claims/mule.yaml says what the keys mean."""
+
+    count: str
+    dataset: str = Field(alias="in")
+    split: str = ""
+    language: str = ""
+    about: float | None = None
+    within: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def contradictions(self) -> Iterator[str]:
+        """An unknown count, or not exactly one thing is claimed of it."""
+        if self.count not in QUANTITIES:
+            yield f".count: found {self.count!r}, expected one of {', '.join(QUANTITIES)}"
+        claimed = sum(value is not None for value in (self.about, self.above, self.below))
+        if claimed != 1 or (self.about is None) != (self.within is None):
+            yield ": expected `about` and `within`, or `above`, or `below`"
+
+
+def judge_count(statement: CountStatement, counts: pd.DataFrame) -> Row:
     """One statement about a count as a line of the comparisons: our count, the claimed one, and the verdict.
 
     Args:
-        stated: `count`, one of `QUANTITIES`; `in`, the paper's data set; `split` and `language`, by default
-            all; `about` with `within`, `above` or `below`, what is claimed.
         counts: of this data set.
     """
-    language, split = statement.get("language", ""), statement.get("split", "")
-    value = QUANTITIES[statement["count"]](counts[counts["split"] == split] if split else counts, language)
-    label = " ".join(filter(None, [statement["count"], language, split]))
-    target = next(statement[key] for key in _KEYS_OF_CLAIMS if key in statement)
-    ours = {"measured_greater": value, "measured_than": target, "difference": value - target}
-    if "below" in statement:
-        reverse = {"measured_greater": target, "measured_than": value, "difference": target - value}
-        good = target - value > TOLERANCE
-        return {"greater": "claimed, above", "than": label, **reverse, "as_claimed": good}
-    if "above" in statement:
+    of_split = counts[counts["split"] == statement.split] if statement.split else counts
+    value = QUANTITIES[statement.count](of_split, statement.language)
+    label = " ".join(filter(None, [statement.count, statement.language, statement.split]))
+    if statement.below is not None:
+        gap = statement.below - value
+        sides = {"measured_greater": statement.below, "measured_than": value, "difference": gap}
+        return {"greater": "claimed, above", "than": label, **sides, "as_claimed": gap > TOLERANCE}
+    if statement.above is not None:
+        claimed, target = "below", statement.above
         good = value - target > TOLERANCE
-        return {"greater": label, "than": "claimed, below", **ours, "as_claimed": good}
-    good = abs(value - target) <= statement["within"] + TOLERANCE
-    return {"greater": label, "than": f"claimed, within {statement['within']}", **ours, "as_claimed": good}
-
-
-def count_mistakes(where: str, statement: Mapping[str, Any]) -> Iterator[str]:
-    """The mistakes in a statement about a count."""
-    wrong = (set(statement) - set(COUNT)) | ({"count", "in"} - set(statement))
-    if wrong:
-        yield f"{where}: keys unknown or missing: {', '.join(sorted(map(str, wrong)))}"
-        return
-    if statement["count"] not in QUANTITIES:
-        yield f"{where}.count: found {statement['count']!r}, expected one of {', '.join(QUANTITIES)}"
-    if len(set(_KEYS_OF_CLAIMS) & set(statement)) != 1 or ("about" in statement) != ("within" in statement):
-        yield f"{where}: expected `about` and `within`, or `above`, or `below`"
+    else:
+        assert statement.about is not None and statement.within is not None
+        claimed, target = f"within {statement.within:g}", statement.about
+        good = abs(value - target) <= statement.within + TOLERANCE
+    sides = {"measured_greater": value, "measured_than": target, "difference": value - target}
+    return {"greater": label, "than": f"claimed, {claimed}", **sides, "as_claimed": good}

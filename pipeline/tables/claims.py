@@ -1,6 +1,7 @@
 """A paper's claims, judged by our own numbers: config/claims/*.yaml says what each claim compares."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from re import fullmatch
@@ -11,8 +12,8 @@ import pandas as pd
 
 from pipeline.common.files import atomic_write
 from pipeline.tables.averages import HUMAN, HUMAN_OF_PAPER
-from pipeline.tables.claim_terms import Comparison, Part, comparisons, parts, read_claims
-from pipeline.tables.claimed_counts import judge_count
+from pipeline.tables.claim_terms import Claim, Comparison, Part, parts, read_claims
+from pipeline.tables.claimed_counts import CountStatement, judge_count
 from pipeline.tables.confounders import CONFOUNDERS, confounder_remarks, confounders
 from pipeline.tables.contrasts import Term, contrast, contrast_to_best, holm
 from pipeline.tables.evaluations import Evaluations
@@ -95,19 +96,18 @@ class _Judge:
     def __init__(self, settings: ClaimSettings, evaluations: Evaluations, counts: pd.DataFrame | None):
         self.settings, self.evaluations, self.counts = settings, evaluations, counts
 
-    def judge(self, claim: Row) -> tuple[Row, list[Row]]:
+    def judge(self, claim: Claim) -> tuple[Row, list[Row]]:
         """A claim's row, and a line for each of its comparisons that could be made."""
         row = {
-            **{key: claim[key] for key in ("id", "tables", "claim")},
-            "needs": claim.get("needs", "all"),
+            **claim.model_dump(include={"id", "tables", "claim", "needs"}),
             "scale": self.settings.scale,
             "comparisons": 0,
         }
-        if "untestable" in claim:
-            return {**row, "verdict": NOT_TESTABLE, "reason": claim["untestable"]}, []
-        if "paper_scale_only" in claim:
+        if claim.untestable:
+            return {**row, "verdict": NOT_TESTABLE, "reason": claim.untestable}, []
+        if claim.paper_scale_only:
             verdict = NOT_TESTABLE if self.settings.scale == "paper" else NOT_HERE
-            return {**row, "verdict": verdict, "reason": claim["paper_scale_only"]}, []
+            return {**row, "verdict": verdict, "reason": claim.paper_scale_only}, []
         lines, elsewhere, never = self._lines(claim)
         if never:
             return {**row, "verdict": NOT_TESTABLE, "reason": _together(never)}, lines
@@ -116,20 +116,23 @@ class _Judge:
         p_holm = holm(np.array([line["p"] for line in lines], dtype=float))
         lines = [{**line, "p_holm": p} for line, p in zip(lines, p_holm, strict=True)]
         seeds = len(self.settings.seeds)
-        return row | _verdict(claim, lines, [*elsewhere, *claim.get("left_out", [])], seeds), lines
+        return row | _verdict(claim, lines, [*elsewhere, *claim.left_out], seeds), lines
 
-    def _lines(self, claim: Row) -> tuple[list[Row], list[str], list[str]]:
+    def _lines(self, claim: Claim) -> tuple[list[Row], list[str], list[str]]:
         """The comparisons, and the reasons why some are meaningless at this scale or cannot be made."""
         lines, elsewhere, never = [], [], []
-        for comparison in [*comparisons(claim), *claim.get("counts", [])]:
-            of_recalls = isinstance(comparison, Comparison)
-            why_meaningless = self._why_meaningless if of_recalls else self._why_count_is_meaningless
-            if reason := why_meaningless(comparison):
+        stated: list[Comparison | CountStatement] = [*claim.comparisons(), *claim.counts]
+        for comparison in stated:
+            if isinstance(comparison, Comparison):
+                reason, line = self._why_meaningless(comparison), partial(self._measured_line, comparison)
+            else:
+                reason = self._why_count_is_meaningless(comparison)
+                line = partial(self._count_line, comparison)
+            if reason:
                 elsewhere.append(reason)
                 continue
             try:
-                line = self._measured_line(comparison) if of_recalls else self._count_line(comparison)
-                lines.append({"id": claim["id"], "scale": self.settings.scale, **line})
+                lines.append({"id": claim.id, "scale": self.settings.scale, **line()})
             except Untestable as error:
                 never.append(str(error))
         return lines, elsewhere, never
@@ -166,21 +169,21 @@ class _Judge:
         lacking = sorted(asked - set(self.settings.human[dataset]))
         return f"{dataset} has no human captions in {', '.join(lacking)}" if lacking else ""
 
-    def _why_count_is_meaningless(self, statement: Mapping[str, Any]) -> str:
+    def _why_count_is_meaningless(self, statement: CountStatement) -> str:
         """Why a count is meaningless at this scale; empty if it is meaningful."""
-        if statement["in"] not in self.settings.datasets:
-            return f"no data set of this configuration stands for {statement['in']}"
-        if not self._of_papers_data(statement["in"]):
+        if statement.dataset not in self.settings.datasets:
+            return f"no data set of this configuration stands for {statement.dataset}"
+        if not self._of_papers_data(statement.dataset):
             return "a count of the published data; results/counts.csv has this configuration's"
         return ""
 
-    def _count_line(self, statement: Mapping[str, Any]) -> Row:
+    def _count_line(self, statement: CountStatement) -> Row:
         """Our count next to the claimed count."""
         if self.counts is None:
             raise Untestable("the data are counted if `report` names table1")
-        dataset = self.settings.datasets[statement["in"]]
-        line = judge_count(statement, self.counts[self.counts["dataset"] == statement["in"]])
-        metric = {"language": statement.get("language", ""), "metric": statement["count"]}
+        dataset = self.settings.datasets[statement.dataset]
+        line = judge_count(statement, self.counts[self.counts["dataset"] == statement.dataset])
+        metric = {"language": statement.language, "metric": statement.count}
         return {"dataset": dataset, **metric, **line, "p": None}
 
     def _measured_line(self, comparison: Comparison) -> Row:
@@ -258,13 +261,13 @@ class _Judge:
         return self.settings.datasets[dataset], experiment, queries
 
 
-def _verdict(claim: Row, lines: Sequence[Row], elsewhere: Sequence[str], seeds: int) -> Row:
+def _verdict(claim: Claim, lines: Sequence[Row], elsewhere: Sequence[str], seeds: int) -> Row:
     """The verdict, and the numbers that decide it.
 
     A difference that chance explains, with p of 0.05 or more, decides nothing, whatever its sign.
     """
     table = pd.DataFrame(lines)
-    needs, as_claimed, clear = claim.get("needs", "all"), table["as_claimed"], ~(table["p_holm"] >= LEVEL)
+    needs, as_claimed, clear = claim.needs, table["as_claimed"], ~(table["p_holm"] >= LEVEL)
     if _enough(needs, as_claimed & clear):
         verdict = HOLDS
     else:
