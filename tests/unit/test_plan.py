@@ -1,10 +1,15 @@
-"""What a job reads, asked of the plan without Snakemake; further questions are in test_plan_*.py."""
+"""What a job reads, asked of the plan without Snakemake, where tests/golden does not show it.
+
+That is whatever depends on the user's data and settings, refusals, and what differs between languages and
+experiments, of which a listing shows one.
+"""
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from plans import plan_of
+from plans import ADDED, FACEBOOK, MSCOCO, MULTI30K, TEN, each, paper_plan, plan_of
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
@@ -13,133 +18,423 @@ from pipeline.plan import (
     images,
     lessons,
     pages,
+    search,
     sources,
     tables,
     training,
     translation,
     words,
 )
+from pipeline.plan.code import code_of
 from pipeline.plan.plan import Plan
+from pipeline.stages import STAGES
+
+TRANSLATED = ["de", "fr", "cs", *ADDED]  # languages that MSCOCO's English is translated into
+CHINESE = "work/flickr8k/flickr8kcn"
+GOOGLE = {"provider": "google"}
 
 
-@pytest.fixture(scope="module")
-def bare_paper() -> Plan:
-    return plan_of(scale="paper")
+def own(**keys: Any) -> dict[str, Any]:
+    """A data set of the user's."""
+    return {"source": "custom", "captions": "c.csv", "images": "mine", "languages": ["en", "de"], **keys}
 
 
-def test_a_job_that_reads_evaluations_reads_their_ranks_too(demo: Plan) -> None:
-    compared = tables.compared_evaluations(demo, "mscoco", "mule-full", "parallel-embn")
-    both = {"evaluations": compared["first"] + compared["second"], "ranks": compared["ranks"]}
-    table, claims = tables.table_evaluations(demo, "table4"), pages.claim_evaluations(demo)
-    for files in (table, claims, both):
-        assert files["evaluations"]
-        of_evaluations = [path.replace(".json", "-ranks.csv.gz") for path in files["evaluations"]]
-        assert files["ranks"] == of_evaluations
+# --- Models: what they start from, features, code
 
 
 def test_experiments_with_equal_settings_share_an_assignment(demo: Plan) -> None:
     """SMALR differs from HEM only in MCLM, and LA in the words with vectors of their own."""
-    found = {
-        name: training.initial_weights(demo, "multi30k", name, 4)[0]
-        for name in ("smalr", "smalr-hem", "smalr-la")
-    }
-    assert found["smalr"] == found["smalr-hem"] != found["smalr-la"]
-    place = re.fullmatch(r"work/demo/multi30k/assignments/([0-9a-f]{10})/seed4/entries[.]pt", found["smalr"])
+
+    def weights(name: str, **changes: Any) -> str:
+        plan = plan_of(experiments={name: changes}) if changes else demo
+        return training.initial_weights(plan, "multi30k", name, 4)[0]
+
+    smalr = weights("smalr")
+    assert smalr == weights("smalr-hem") == weights("smalr", settings={"training": {"epochs": 9}})
+    for other in (
+        weights("smalr-la"),
+        weights("smalr", vectors="muse"),
+        weights("smalr", settings={"assignment": {"top_m": 5}}),
+    ):
+        assert other != smalr
+    place = re.fullmatch(r"work/demo/multi30k/assignments/([0-9a-f]{10})/seed4/entries[.]pt", smalr)
     assert place
     settings = training.assignment_settings(demo, "multi30k", place[1], 4)
     assert (settings.experiment, settings.seed) == (place[1], 4)
     files = training.assignment_inputs(demo, "multi30k", place[1])
     assert files["words"] == words.vocabularies(demo, "multi30k", "smalr")
     assert files["translations"] == training.translations(demo, "multi30k", "smalr")
-    with pytest.raises(InputError, match="no experiment on multi30k has the assignment 0123456789"):
+    with pytest.raises(InputError, match="no experiment .* 0123456789"):
         training.assignment_inputs(demo, "multi30k", "0123456789")
-
-
-def test_other_vectors_or_settings_need_another_assignment(demo: Plan) -> None:
-    of = training.initial_weights(demo, "multi30k", "smalr", 0)
-    for changes in ({"vectors": "muse"}, {"settings": {"assignment": {"top_m": 5}}}):
-        other = training.initial_weights(plan_of(experiments={"smalr": changes}), "multi30k", "smalr", 0)
-        assert other != of
-    same = plan_of(experiments={"smalr": {"settings": {"training": {"epochs": 9}}}})
-    assert training.initial_weights(same, "multi30k", "smalr", 0) == of
-
-
-def test_a_model_is_trained_with_its_seed(demo: Plan) -> None:
-    assert configuration.experiment_settings(demo.settings, "multi30k", "mule-full", 7).seed == 7
-
-
-def test_translations_are_those_that_an_experiment_trains_on(demo: Plan) -> None:
-    pairs = [f"{code}-en" for code in ("zh", "ja")] + [f"en-{code}" for code in ("zh", "ja")]
-    assert training.translations(demo, "mscoco", "mule-full-human+mt") == [
-        f"work/demo/mscoco/translations/{pair}.csv" for pair in pairs
-    ]
-    assert training.translations(demo, "mscoco", "mule-full") == []
-
-
-def test_data_sets_are_known_by_what_their_source_reads(demo: Plan, bare_paper: Plan) -> None:
-    assert captions.datasets_from(demo, "demo") == "multi30k|mscoco"
-    assert captions.datasets_read_by(demo, "read_split") == "(?!)"
-    assert captions.datasets_read_by(bare_paper, "read_split") == "multi30k|mscoco"
 
 
 def test_features_are_those_of_the_experiments_feature_set() -> None:
     two = plan_of(images={"sets": {"resnet50": {"backbone": "resnet50"}}})
-    assert (
-        training.features(two, "multi30k", "multi-comparable-c2c")
-        == "work/demo/multi30k/features-resnet50.h5"
-    )
-    assert training.features(two, "multi30k", "mule-full") == "work/demo/multi30k/features.h5"
-    assert images.extracted_sets(two) == "(?:|-vgg|-resnet50)"
-    assert images.imported_sets(two) == "(?!)"
-    with pytest.raises(InputError, match="multi-comparable-c2c cannot be trained"):
-        training.features(plan_of(images={"sets": {"resnet50": None}}), "multi30k", "multi-comparable-c2c")
+    folder = "work/demo/multi30k"
+    assert training.features(two, "multi30k", "bi-comparable") == f"{folder}/features-resnet50.h5"
+    assert training.features(two, "multi30k", "mule-full") == f"{folder}/features.h5"
+    assert (images.extracted_sets(two), images.imported_sets(two)) == ("(?:|-vgg|-resnet50)", "(?!)")
+    with pytest.raises(InputError, match="bi-comparable cannot be trained"):
+        training.features(plan_of(images={"sets": {"resnet50": None}}), "multi30k", "bi-comparable")
 
 
-def test_a_users_dictionary_replaces_the_demos(tmp_path: Path) -> None:
+def test_code_is_that_of_the_modules_that_an_experiment_uses(demo: Plan) -> None:
+    """Models of the same parts share it; a stage has its own."""
+    for stage in ("pretrain", "evaluate"):
+        names = ("mule-full", "mule-nc", "smalr", "liwe-s-ten")
+        found = [code_of(demo, STAGES[stage], "multi30k", name) for name in names]
+        assert found[0] == found[1] and len({*found}) == 3
+    split = {code_of(plan_of(scale=scale), STAGES["split"], "multi30k", "") for scale in ("demo", "paper")}
+    assert len(split) == 2
+
+
+def test_models_that_read_whole_vocabularies_can_be_searched_with(demo: Plan) -> None:
+    model = search.searchable_model(demo, "multi30k", "mule-full", 4)
+    assert model == "work/demo/multi30k/experiments/mule-full/seed4/model.pt"
+    for experiment in ("bert-parallel-embn", "mule-ten-pca-50", "multi-comparable"):
+        with pytest.raises(InputError, match=f"{experiment} cannot be searched with"):
+            search.searchable_model(demo, "multi30k", experiment, 0)
+
+
+# --- Words
+
+
+@pytest.mark.parametrize(
+    ("experiment", "pattern", "languages"),
+    [
+        ("mule-full", "words/human/*.h5", MSCOCO),
+        ("mule-full-mt", "words/mt/*.h5", MSCOCO),
+        ("bert-parallel-embn", "bert/*.h5", MSCOCO),
+        ("liwe-s-ten", "spelled/augmented/*.h5", [*MSCOCO, *TRANSLATED]),
+        ("mule-ten-pca-50", "words/augmented/pca-50/*.h5", [*MSCOCO, *TRANSLATED]),
+    ],
+)
+def test_vocabularies_have_the_captions_and_the_reduction_of_their_experiment(
+    demo: Plan, experiment: str, pattern: str, languages: list[str]
+) -> None:
+    expected = each(f"work/demo/mscoco/{pattern}", languages)
+    assert words.vocabularies(demo, "mscoco", experiment) == expected
+
+
+def test_english_is_what_other_vectors_and_words_are_mapped_to(demo: Plan, paper: Plan) -> None:
+    folder = "words/augmented"
+    assert words.vocabularies(paper, "mscoco", "mule-ten-dictionary-5") == [
+        f"work/paper/mscoco/{folder}/en.h5",
+        *each(f"work/paper/mscoco/{folder}/dictionary-5/*.h5", [*MSCOCO[1:], *TRANSLATED]),
+    ]
+    folder, published = "work/demo/mscoco/words/human", plan_of(muse="file")
+    aligned = words.vocabularies(demo, "mscoco", "muse-full")
+    assert aligned == [f"{folder}/en.h5", *each(f"{folder}/muse/*.h5", ["zh", "ja"])]
+    assert words.vocabularies(published, "mscoco", "muse-full") == each(f"{folder}/muse/*.h5", MSCOCO)
+    with pytest.raises(InputError, match=r"wiki\.multi\.zh\.vec.* set muse to align"):
+        words.muse_vectors(paper, "zh")
+
+
+def test_vectors_are_of_their_language(paper: Plan, flickr8k: Plan) -> None:
+    """Scale flickr8k trains them on Multi30K's text if it has the language."""
+    for code in TEN:
+        file = f"{FACEBOOK}/fasttext/vectors-crawl/cc.{code}.300.vec.gz"
+        assert words.fasttext_vectors(paper, "mscoco", code) == [file]
+        folder = "work/flickr8k/text" if code in MULTI30K else "work/flickr8k/multi30k/text"
+        assert words.fasttext_vectors(flickr8k, "multi30k", code) == [f"{folder}/{code}.bin"]
+
+
+def test_a_vocabulary_is_built_from_its_languages_captions_and_translations(paper: Plan) -> None:
+    """Translations from English replace the captions that a language lacks, and are added to the others."""
+    folder = "work/paper/mscoco"
+    for code in [*MSCOCO, *TRANSLATED]:
+        table = f"tokens/{code}" if code in MSCOCO else f"translations/en-{code}"
+        assert words.sentences(paper, "mscoco", code) == [f"{folder}/{table}.csv"]
+        added = [f"{folder}/augmented/en-{code}.csv"] if code in ("zh", "ja") else []
+        assert words.added_translations(paper, "mscoco", code, "augmented") == added
+        assert words.added_translations(paper, "mscoco", code, "human") == []
+
+
+def test_without_own_training_captions_vectors_are_trained_on_translations(tmp_path: Path) -> None:
+    table = tmp_path / "c.csv"
+    lines = [f"{split}.png,{code},a dog,{split}" for split in ("val", "test") for code in ("en", "de")]
+    text = "\n".join(["image,language,caption,split", "a.png,en,a dog,train", *lines])
+
+    def plan(content: str, *experiments: str) -> Plan:
+        table.write_text(content)
+        rows = [{"row": row, "method": name, "experiment": name} for row, name in enumerate(experiments, 1)]
+        mine = {"columns": {"mine": ["de"]}, "rows": rows}
+        return plan_of(datasets={"mine": own(captions=str(table))}, tables={"mt": mine})
+
+    translated = plan(text, "mule-full-mt")
+    captions.check_coverage(translated)
+    assert words.fasttext_vectors(translated, "mine", "de") == []
+    assert words.fasttext_vectors(translated, "mine", "en") == ["work/demo/mine/text/en.bin"]
+    with pytest.raises(InputError, match="mine: de: no train image has a caption"):
+        captions.check_coverage(plan(text, "mule-full-mt", "mule-full-human+mt"))
+    with pytest.raises(InputError, match="mine: en: no train image has a caption"):
+        captions.check_coverage(plan(text.replace("a.png,en,", "a.png,de,"), "mule-full-mt"))
+    both = plan(text + "\na.png,de,ein Hund,train", "mule-full-mt")
+    assert words.fasttext_vectors(both, "mine", "de") == ["work/demo/mine/text/de.bin"]
+    assert "datasets.mine: fewer than 50 test images (en 1, de 1)" in captions.coverage_warnings(both)[0]
+
+
+def test_a_bert_is_the_workflows_the_users_or_of_the_hub(tmp_path: Path, demo: Plan) -> None:
+    folder, file = "work/demo/multi30k/bert/model", tmp_path / "model.safetensors"
+    file.touch()
+    for plan, model, files in (
+        (demo, folder, [folder]),
+        (plan_of(bert={"model": str(tmp_path)}), str(tmp_path), [str(file)]),
+        (plan_of(bert={"model": "bert-base-cased"}), "bert-base-cased", []),
+    ):
+        assert words.bert_model(plan, "multi30k") == model
+        assert words.bert_files(plan, "multi30k") == files
+
+
+# --- Translations
+
+
+@pytest.mark.parametrize(
+    ("dataset", "code", "origin"),
+    [
+        ("flickr8kcn", "ja", "google"),
+        ("flickr8kcn", "zh", "human"),
+        ("multi30k", "de", "human"),
+        ("multi30k", "zh", "google"),
+        ("multi30k", "ja", "google"),
+        ("multi30k", "ru", "dictionary"),
+    ],
+)
+def test_captions_that_were_translated_keep_their_origin(
+    flickr8k: Plan, dataset: str, code: str, origin: str
+) -> None:
+    """Flickr8K-CN's Japanese is Google's, as are the Chinese and Japanese that Multi30K borrows."""
+    assert captions.caption_origin(flickr8k, dataset, code) == origin
+    if origin != "dictionary" and dataset == "flickr8kcn":
+        options = translation.of_captions(flickr8k, dataset, code, "en").options
+        assert f"--source-origin={origin}" in options
+
+
+def test_a_model_trained_with_translations_uses_both_directions(flickr8k: Plan) -> None:
+    pairs = ["zh-en", "ja-en", "en-zh", "en-ja"]
+    found = training.translations(flickr8k, "flickr8kcn", "mule-full-human+mt")
+    assert found == each(f"{CHINESE}/translations/*.csv", pairs)
+    for code, into in (("en", ["zh-en", "ja-en"]), ("zh", ["en-zh"]), ("ja", ["en-ja"])):
+        added = words.added_translations(flickr8k, "flickr8kcn", code, "human+mt")
+        assert added == each(f"{CHINESE}/translations/*.csv", into)
+    assert training.translations(flickr8k, "flickr8kcn", "mule-full") == []
+
+
+def test_borrowed_translations_are_those_of_the_borrowers_images(flickr8k: Plan) -> None:
+    for code in ("zh", "ja"):
+        found = translation.of_captions(flickr8k, "multi30k", "en", code).inputs
+        expected = {
+            "captions": f"{CHINESE}/captions/{code}.csv",
+            "images": "work/flickr8k/multi30k/split.csv",
+        }
+        assert found == expected
+
+
+def test_queries_reach_another_language_via_english(flickr8k: Plan) -> None:
+    """Borrowed translations do not say which query they translate, so queries are translated again."""
+    folder = "work/flickr8k/multi30k/translations"
+    onward = translation.of_queries(flickr8k, "multi30k", "de", "ja")
+    assert (onward.source, onward.target, onward.before) == ("en", "ja", "de-en")
+    assert onward.inputs["sentences"] == f"{folder}/de-en.csv"
+    assert onward.inputs["dictionaries"] == f"{FACEBOOK}/arrival/dictionaries/en-ja.txt"
+    assert onward.options[1:] == ["--source-origin=google", "--splits", "val", "test"]
+    asked = training.queries_in_every_language(flickr8k, "multi30k", "smalr")
+    own_captions = each(f"{folder}/en-*.csv", ["de", "fr", "cs"])
+    assert asked[:5] == [*own_captions, *each(f"{folder}/queries/en-*.csv", ["zh", "ja"])]
+    assert len(asked) == 4 * 9  # four languages with captions, each into nine others
+
+
+def test_translations_without_a_provider_are_refused(tmp_path: Path) -> None:
+    """English into Japanese is borrowed for captions of scale flickr8k, but not for queries."""
+    only_german = {"translation": {"default": None, "pairs": {"en-de": GOOGLE}}}
+    with pytest.raises(InputError, match=r"(?s)names no provider.*multi30k.*en-fr"):
+        training.queries_in_every_language(paper_plan(tmp_path, **only_german), "multi30k", "mule-full")
+    flickr8k = plan_of(scale="flickr8k", **only_german)
+    assert translation.of_captions(flickr8k, "multi30k", "en", "ja").provider == "files"
+    with pytest.raises(InputError, match="queries need their own translations for en-ja"):
+        _ = translation.of_queries(flickr8k, "multi30k", "en", "ja").provider
+    with pytest.raises(InputError, match="names no provider") as caught:
+        tables.table_evaluations(plan_of(scale="paper"), "table4")
+    pairs = re.findall(r"\b[a-z]{2}-[a-z]{2}\b", str(caught.value))
+    assert len(pairs) == len({*pairs}) == 10
+    with pytest.raises(InputError, match="mule-full-human[+]mt trains on translations"):
+        mine = plan_of(datasets={"mine": own(languages=["de", "fr"])})
+        training.translations(mine, "mine", "mule-full-human+mt")
+
+
+def test_a_dictionary_is_the_users_the_demos_or_the_published_one(tmp_path: Path, paper: Plan) -> None:
+    """The demo's has its 298 words; own data are translated by MUSE's."""
     (tmp_path / "en-de.txt").write_text("dog Hund\n")
-    mine = plan_of(translation={"dictionaries": str(tmp_path)})
+    mine, both = plan_of(translation={"dictionaries": str(tmp_path)}), plan_of(datasets={"mine": own()})
     for pair in (("en", "de"), ("de", "en")):
         assert translation.dictionary(mine, "multi30k", *pair) == str(tmp_path / "en-de.txt")
-
-
-def test_vocabularies_are_compared_in_the_languages_of_the_data() -> None:
-    """Lessons' Table 1 compares four; here two have captions."""
-    fewer = plan_of(datasets={"multi30k": {"languages": ["en", "de"]}})
-    files = [f"{code}=work/demo/multi30k/tokens/{code}.csv" for code in ("en", "de")]
-    assert tables.overlap_arguments(fewer, "translation") == files
-
-
-def test_the_public_files_are_those_that_some_stage_reads(bare_paper: Plan) -> None:
-    """Texts of Multi30K's parts are; photographs only where features are extracted from them."""
-    public = sources.public_files(bare_paper)
-    assert any("/task2/tok/train" in path for path in public)
-    images = {"features": "mine/{dataset}.h5"}
-    sets = {name: {**images, "dimension": 4096} for name in bare_paper.settings.images.feature_sets() if name}
-    imported = plan_of(scale="paper", images={**images, "sets": sets})
-    found = [sum("/zips/" in path for path in of) for of in (public, sources.public_files(imported))]
-    assert found == [2, 0]
+    found = [translation.dictionary(both, dataset, "en", "de") for dataset in ("mine", "multi30k")]
+    assert found == [f"{FACEBOOK}/arrival/dictionaries/en-de.txt", "work/demo/dictionaries/en-de.txt"]
+    for dataset in both.settings.datasets:
+        with pytest.raises(InputError, match="no dictionary of English and 'sw'"):
+            translation.dictionary(both, dataset, "en", "sw")
+    with pytest.raises(InputError, match="de-fr: .* English on one side"):
+        translation.dictionary(paper, "multi30k", "de", "fr")
 
 
 @pytest.mark.parametrize(
     ("device", "configured", "gpus"), [("auto", 1, 1), ("auto", 0, 0), ("cpu", 1, 0), ("cuda", 0, 1)]
 )
-def test_a_translating_model_requests_a_gpu_as_configured(device: str, configured: int, gpus: int) -> None:
-    marian = {"provider": "marian", "model": "opus-{source}-{target}", "device": device}
+def test_a_marian_model_is_read_from_its_files_and_requests_a_gpu_as_configured(
+    tmp_path: Path, device: str, configured: int, gpus: int
+) -> None:
+    config = tmp_path / "opus-en-de/config.json"
+    config.parent.mkdir()
+    config.touch()
+    marian = {"provider": "marian", "model": f"{tmp_path}/opus-{{source}}-{{target}}", "device": device}
     asked = plan_of(gpu=configured, translation={"default": marian})
-    assert translation.of_captions(asked, "multi30k", "en", "de").gpus == gpus
-    assert translation.of_captions(asked, "multi30k", "en", "de").services == 0
+    found = translation.of_captions(asked, "multi30k", "en", "de")
+    assert (found.inputs["model"], found.gpus, found.services) == ([str(config)], gpus, 0)
 
 
-def test_a_table_without_a_provider_names_all_its_pairs_once() -> None:
-    with pytest.raises(InputError, match="names no provider") as caught:
-        tables.table_evaluations(plan_of(scale="paper"), "table4")
-    pairs = re.findall(r"\b[a-z]{2}-[a-z]{2}\b", str(caught.value))
-    assert len(pairs) == len({*pairs}) == 10
+# --- Tables and reports
 
 
-def test_lessons_reads_halves_only_for_experiments_on_a_half(demo: Plan) -> None:
+def test_a_comparison_and_a_table_have_what_they_name_or_say_why_not() -> None:
+    plan = plan_of(seeds=[3, 4])
+    compared = tables.compared_evaluations(plan, "multi30k", "embn", "mule-full")
+    assert compared["first"] == [
+        f"work/demo/multi30k/experiments/embn-{code}/seed{seed}/test-original.json"
+        for code in MULTI30K
+        for seed in (3, 4)
+    ]
+    with pytest.raises(InputError, match="did you mean 'mule-full'"):
+        tables.compared_evaluations(plan, "multi30k", "embn", "mule-ful")
+    columns = {
+        "columns": {"multi30k": ["de"]},
+        "rows": [{"row": 1, "method": "A", "experiment": "bilingual"}],
+    }
+    lacking = plan_of(tables={"own": columns}, images={"sets": {"resnet50": None}})
+    with pytest.raises(InputError, match=r"results/own.csv: .*no features resnet50"):
+        tables.table_evaluations(lacking, "own")
+    fewer = plan_of(datasets={"multi30k": {"languages": ["en", "de"]}})  # than the four of Lessons' Table 1
+    files = [f"{code}=work/demo/multi30k/tokens/{code}.csv" for code in ("en", "de")]
+    assert tables.overlap_arguments(fewer, "translation") == files
+
+
+def test_a_report_has_what_its_tables_need() -> None:
+    mine = {"columns": {"multi30k": ["de"]}, "rows": [{"row": 1, "method": "M", "experiment": "mule-full"}]}
+    of_no_paper = plan_of(tables={"mine": mine}, report=["mine", "table1"])
+    assert (pages.claims(of_no_paper), pages.verdicts(of_no_paper)) == ([], [])
+    assert pages.counts(of_no_paper) == ["results/counts.csv"]
+    plan = plan_of(report=["table2", "smalr/figure1b", "lessons/figure3"])
+    assert pages.claims(plan) == each("config/claims/*.yaml", ["mule", "lessons", "smalr"])
+    assert (pages.verdicts(plan), pages.counts(plan)) == (["results/claims.csv"], [])
+    figures = ["lessons/figure3.svg", "figure3.html", "smalr/figure1b.svg"]
+    assert pages.figures(plan) == [f"results/{name}" for name in figures]
+
+
+# --- Data: on request, archives, public files
+
+
+def test_data_on_request_are_a_folder_or_an_archive_or_named_with_how_to_ask(tmp_path: Path) -> None:
+    missing = {"flickr30k": str(tmp_path / "photographs"), "coco_cn": str(tmp_path / "nowhere")}
+    for read in (
+        lambda plan: captions.requested_of_split(plan, "mscoco"),
+        lambda plan: sources.image_folders(plan, "multi30k"),
+    ):
+        with pytest.raises(InputError, match="given on request"):
+            read(plan_of(scale="paper", sources=missing))
+    plan, folder = paper_plan(tmp_path), tmp_path / "coco-cn"
+    requested = [str(folder), str(folder / "imageid.human-written-caption.txt")]
+    assert captions.requested_of_split(plan, "mscoco") == requested
+    assert captions.requested_of_captions(plan, "mscoco", "zh") == requested
+    assert captions.requested_of_captions(plan, "mscoco", "ja") == []
+    (folder / "coco-cn.tar.gz").touch()
+    assert captions.requested_of_split(plan, "mscoco") == [str(folder / "coco-cn.tar.gz")]
+    (folder / "another.zip").touch()  # which of them?
+    assert captions.requested_of_split(plan, "mscoco")[0] == str(folder)
+
+
+def test_photographs_are_a_folder_or_an_archive_that_is_unpacked(tmp_path: Path) -> None:
+    plan = paper_plan(tmp_path, datasets={"mine": own(images=str(tmp_path / "mine"))})
+    assert sources.image_folders(plan, "multi30k") == [str(tmp_path / "flickr30k")]
+    archive = tmp_path / "flickr30k/flickr30k-images.tar.gz"
+    archive.touch()
+    assert sources.image_folders(plan, "multi30k") == ["work/photographs/flickr30k"]
+    assert sources.archives(plan, "flickr30k") == [str(archive)]
+    (tmp_path / "mine").mkdir()
+    assert sources.image_folders(plan, "mine") == [str(tmp_path / "mine")]
+    (tmp_path / "mine/photographs.zip").touch()
+    assert sources.image_folders(plan, "mine") == ["work/photographs/own-mine"]
+    assert sources.archives(plan, "own-mine") == [str(tmp_path / "mine/photographs.zip")]
+    (tmp_path / "mine/a.jpg").touch()
+    with pytest.raises(InputError, match=r"mine has archives, such as .*zip"):
+        sources.image_folders(plan, "mine")
+
+
+@pytest.mark.parametrize(
+    ("user", "folders"),
+    [
+        ({}, {"vectors-crawl", "vectors"}),  # nothing is translated by a dictionary
+        (
+            {"translation": {"default": {"provider": "dictionary"}}},
+            {"vectors-crawl", "vectors", "dictionaries"},
+        ),
+        ({"muse": "align"}, {"vectors-crawl", "dictionaries"}),
+        ({"words": {"vectors": "train"}}, {"vectors"}),
+    ],
+)
+def test_public_files_are_those_that_some_stage_reads(user: dict[str, Any], folders: set[str]) -> None:
+    found = sources.public_files(plan_of(scale="paper", **user))
+    assert {Path(path).parent.name for path in found if path.startswith(FACEBOOK)} == folders
+    assert any("/task2/tok/train" in path for path in found)
+    assert sum("/zips/" in path for path in found) == 2  # MSCOCO's photographs
+
+
+def test_photographs_are_not_fetched_for_imported_features(demo: Plan) -> None:
+    features = {"features": "mine/{dataset}.h5"}
+    sets = {name: {**features, "dimension": 4096} for name in ("vgg", "resnet50")}
+    imported = plan_of(scale="paper", images={**features, "sets": sets})
+    assert not any("/zips/" in path for path in sources.public_files(imported))
+    assert sources.public_files(demo) == []
+
+
+# --- Lessons
+
+
+@pytest.mark.parametrize(
+    ("experiment", "language", "texts", "half", "paired"),
+    [
+        ("multi-comparable-c2c", "de", ["drawn/1-seed5/comparable"], None, None),
+        ("multi-comparable-c2c", "fr", ["translation"], None, None),
+        # The public code pairs the captions of another sample, or of all images.
+        ("bi-comparable-c2c-as-code", "en", ["drawn/1-seed5/comparable"], None, "drawn/1-seed6/comparable"),
+        ("bi-overlap-c2c-as-code", "de", ["comparable"], ("halves-seed5-de", "first"), "comparable"),
+        ("multilingual-comparable-c2c-fr", "en", ["translation", "comparable"], None, None),
+        ("bi-disjoint", "en", ["comparable"], ("halves-seed5", "first"), None),
+        ("bi-disjoint", "de", ["comparable"], ("halves-seed5", "second"), None),
+    ],
+)
+def test_lessons_selects_the_parts_of_its_experiments(
+    tmp_path: Path, experiment: str, language: str, texts: list[str], half: Any, paired: str | None
+) -> None:
+    plan = paper_plan(tmp_path, lessons={"sampling_seed": 5})
+    folder = "work/paper/multi30k"
+    tested_on = "translation" if language == "fr" else "comparable"
+    drawn, which = half or (None, "first")
+    expected = {
+        "texts": [f"{folder}/parts/{part}/{language}.csv" for part in texts],
+        "tested_on": f"{folder}/parts/{tested_on}/{language}.csv",
+        **({"halves": f"{folder}/drawn/{drawn}.csv"} if drawn else {}),
+        "half": which,
+        **({"pair_texts": [f"{folder}/parts/{paired}/{language}.csv"]} if paired else {}),
+    }
+    selected = lessons.selection(plan, "multi30k", experiment).as_values()["languages"]
+    assert selected[language] == expected
+    read = lessons.selected_texts(plan, "multi30k", experiment)
+    assert {*expected["texts"], expected["tested_on"], *expected.get("pair_texts", [])} <= {*read}
+    assert (f"{folder}/drawn/{drawn}.csv" in read) == bool(drawn)
+    pairs = each(f"{folder}/selected/{experiment}/pairs-*.csv", list(selected)) if paired else []
+    assert lessons.selected_pairs(plan, "multi30k", experiment) == pairs
+
+
+def test_lessons_reads_selections_only_for_its_experiments(demo: Plan) -> None:
     selecting = lessons.selecting_experiments(demo)
     assert re.fullmatch(selecting, "bi-disjoint") and not re.fullmatch(selecting, "mule-full")
-    selected = lessons.selection(demo, "multi30k", "bi-disjoint").languages
-    assert {chosen.half for chosen in selected.values()} == {"first", "second"}
-    assert all(chosen.halves for chosen in selected.values())
+    assert configuration.experiment_settings(demo.settings, "multi30k", "bi-disjoint", 7).seed == 7
