@@ -102,11 +102,8 @@ class Dataset(SourceKeys):
         for key, codes_of_key in (("caption_origins", set(self.caption_origins)), ("groups", in_groups)):
             for code in sorted(codes_of_key - set(self.languages)):
                 yield f".{key}: {code!r} is not among its languages {self.languages}"
-        for key, codes in (
-            ("languages", self.languages),
-            ("translated_languages", self.translated_languages),
-        ):
-            for mistake in filter(None, map(without_tokenizer, sorted(codes))):
+        for key in ("languages", "translated_languages"):
+            for mistake in filter(None, map(without_tokenizer, sorted(getattr(self, key)))):
                 yield f".{key}: {mistake}; leave it out"
         yield from self._of_translations()
 
@@ -116,7 +113,7 @@ class Dataset(SourceKeys):
         for key in source.needs:
             if key not in self.model_fields_set:
                 yield f": {key!r} is missing, which source {self.source} needs"
-        others = set[str]().union(*(source_named(name).keys for name in names())) - source.keys
+        others = set(SourceKeys.model_fields) - {"source", *source.keys}
         for key in sorted(others & self.model_fields_set):
             yield f".{key}: source {self.source} has no such key"
         if source.splits and self.split is not None and self.split not in source.splits:

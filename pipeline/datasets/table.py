@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import atomic_write, require_file
+from pipeline.common.errors import raise_together
+from pipeline.common.files import atomic_write, reading, require_file
 from pipeline.datasets.captions import COLUMNS, SENTENCE_COLUMNS, SPLITS, Caption
 from pipeline.datasets.languages import unknown_code, without_tokenizer
 
@@ -69,12 +69,8 @@ def write_sentences(table: pd.DataFrame, path: Path) -> None:
 
 def _read(path: Path, columns: list[str], may_be_empty: bool = False) -> pd.DataFrame:
     require_file(path, "the caption table", "Run the stage that makes it, or give another file.")
-    try:
+    with reading(path, f"a CSV file in UTF-8 with columns {', '.join(columns)}"):
         table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
-    except pd.errors.EmptyDataError:
-        raise InputError(f"{path}: the file is empty; expected columns {', '.join(columns)}.") from None
-    except (pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not a CSV file in UTF-8: {error}.") from None
     if not (may_be_empty and table.empty and list(table.columns) == columns):
         check_table(table, columns, str(path))
     return table[columns].astype({"number": "int64"})

@@ -25,8 +25,8 @@ import pandas as pd
 
 from pipeline.common.errors import InputError
 from pipeline.common.progress import with_progress
-from pipeline.datasets.languages import LANGUAGES, without_tokenizer
 from pipeline.datasets.languages import language as row_of
+from pipeline.datasets.languages import without_tokenizer
 from pipeline.datasets.table import read_captions, write_sentences
 
 log = logging.getLogger("pipeline")
@@ -101,12 +101,8 @@ def tokenizer(language: str) -> Tokenizer:
     Raises:
         InputError: the language is written without spaces, and no tokeniser is known for it.
     """
-    if without_tokenizer(language):
-        own = [row.code for row in LANGUAGES.values() if row.tokenizer and not row.spaced]
-        raise InputError(
-            f"There is no tokeniser for {language!r}, which is written without spaces; "
-            f"of such languages there are tokenisers for {', '.join(sorted(own))}."
-        )
+    if mistake := without_tokenizer(language):
+        raise InputError(f"{mistake}.")
     split = TOKENIZERS[row_of(language).tokenizer](language)
     return lambda caption: [token for token in split(caption) if any(map(str.isalnum, token))]
 

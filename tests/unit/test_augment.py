@@ -105,7 +105,7 @@ def test_own_captions_come_before_added_ones() -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("", "the file is empty"), ("image,split\n", "'tokens' is missing; found image, split")],
+    [("", "not a CSV file in UTF-8"), ("image,split\n", "'tokens' is missing; found image, split")],
 )
 def test_another_table_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "added.csv").write_text(text)

@@ -47,7 +47,7 @@ def test_all_mistakes_are_listed_and_nothing_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "empty"),
+        (b"", "No columns"),
         (b"image,split\n1,train\n", "'language' is missing"),
         (b"image,split,language,caption,origin,source_language,number\n", "no captions"),
         (b"image\n\xff\n", "UTF-8"),

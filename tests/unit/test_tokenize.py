@@ -82,7 +82,7 @@ def test_general_rules_cause_a_warning_and_unspaced_languages_are_refused(
     moses("sw")
     assert "Moses has no rules for 'sw'" in caplog.text
     for language in ("th", "lo", "km", "my", "bo"):
-        with pytest.raises(InputError, match=f"no tokeniser for '{language}', which is written without"):
+        with pytest.raises(InputError, match=f"'{language}' is written without spaces and has no tokeniser"):
             tokenizer(language)
 
 
@@ -122,9 +122,7 @@ def test_a_language_without_captions_or_tokeniser_is_named() -> None:
     captions = caption_table([("1", "train", x, "a", "human", "") for x in ("en", "de", "th")])
     with pytest.raises(InputError, match=r"no captions in 'fr'; the table has de, en, th"):
         tokenize(captions, "fr")
-    with pytest.raises(
-        InputError, match=r"no tokeniser for 'th'.*of such languages there are tokenisers for ja, zh"
-    ):
+    with pytest.raises(InputError, match="'th' is written without spaces and has no tokeniser"):
         tokenize(captions, "th")
 
 
