@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from plans import ADDED, FACEBOOK, MSCOCO, MULTI30K, TEN, each, paper_plan, plan_of
 
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.plan import (
     captions,
@@ -435,4 +434,3 @@ def test_lessons_selects_the_parts_of_its_experiments(
 def test_lessons_reads_selections_only_for_its_experiments(demo: Plan) -> None:
     selecting = lessons.selecting_experiments(demo)
     assert re.fullmatch(selecting, "bi-disjoint") and not re.fullmatch(selecting, "mule-full")
-    assert configuration.experiment_settings(demo.settings, "multi30k", "bi-disjoint", 7).seed == 7
