@@ -112,8 +112,8 @@ def copy_of_project(folder: Path) -> Project:
     return Project(folder)
 
 
-# A small project with something of every kind: MULE with its baselines and translated queries, SMALR, Lessons
-# (on a second set of features), a data set of one's own with its photographs and weights, a report, an index.
+# A small project with something of every kind: MULE and its baselines, BERT, MUSE, translated queries, SMALR,
+# Lessons (on a second set of features), own data with photographs and weights, a report, an index.
 TWO_LANGUAGES = ["en", "de"]
 FINISHED: dict[str, Any] = {
     "scale": "demo",
@@ -131,7 +131,15 @@ FINISHED: dict[str, Any] = {
     "hybrid": {"frequent_words": 5, "frequent_dim": 4, "latent_entries": 30},
     "lessons": {"max_steps": 4, "validate_every": 2, "batch_size": 8},
     "experiments": {
-        "smalr-two": {"branches": "shared", "captions": "human", "embedding": "hybrid", "masking": True},
+        "bert-parallel-embn": {"languages": TWO_LANGUAGES},
+        "muse-full": {"languages": TWO_LANGUAGES},
+        "smalr-two": {
+            "branches": "shared",
+            "captions": "human",
+            "languages": TWO_LANGUAGES,
+            "embedding": "hybrid",
+            "masking": True,
+        },
     },
     "tables": {
         "small": {
@@ -143,6 +151,8 @@ FINISHED: dict[str, Any] = {
                 {"row": 2, "method": "EmbN, translated", "experiment": "embn-en", "queries": "translated"},
                 {"row": 3, "method": "MULE EmbN - Full", "experiment": "mule-full"},
                 {"row": 4, "method": "SMALR", "experiment": "smalr-two", "consistency": "learned"},
+                {"row": 5, "method": "BERT PARALLEL-EmbN", "experiment": "bert-parallel-embn"},
+                {"row": 6, "method": "MUSE EmbN - Full", "experiment": "muse-full"},
             ],
         },
         "tasks": {

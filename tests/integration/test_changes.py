@@ -89,13 +89,13 @@ EDITS = [
         "a further language in the data set: French",
         configure(datasets={"multi30k": {"languages": ["en", "de", "fr"]}}),
         {
-            *("write_demo_captions", "write_demo_dictionary", "translate", "translate_queries", "pretrain"),
-            *(*READ, *ASSIGNED),
+            *("write_demo_captions", "write_demo_dictionary", "translate", "pretrain"),
+            *("pretrain_bert", "embed_captions", *READ),
         },
     ),
     Edit(
         "a further row in a table, with a new model",
-        configure(tables={"small": {"rows": [*ROWS, {"row": 5, "method": "NC", "experiment": "mule-nc"}]}}),
+        configure(tables={"small": {"rows": [*ROWS, {"row": 7, "method": "NC", "experiment": "mule-nc"}]}}),
         TRAINED,
     ),
     Edit(
