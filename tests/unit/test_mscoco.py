@@ -19,10 +19,12 @@ from hypothesis import strategies as st
 from pipeline.common.errors import InputError
 from pipeline.datasets.sample_split import predefined_split, sampled_split
 from pipeline.datasets.select import original_captions
+from pipeline.datasets.source import SourceKeys
 from pipeline.datasets.sources.mscoco import (
     ENGLISH,
     JAPANESE,
     LANGUAGES,
+    SOURCE,
     Images,
     mscoco_captions,
     read_images,
@@ -370,6 +372,15 @@ def test_settings_that_do_not_fit_are_reported_together(settings: str, told: lis
     made = run("split", "--settings", settings, "--output", "c")
     assert made.returncode in (1, 2)
     assert [part for part in told if part not in made.stderr] == [], made.stderr
+
+
+def test_a_split_depends_on_no_key_that_does_not_decide_it() -> None:
+    """So that an edit of another key samples no split again."""
+    keys = SourceKeys(source="mscoco", images="mscoco", sample_size=3, split_seed=0)
+    assert keys.only(SOURCE.split_keys).as_values() == {"source": "mscoco", "sample_size": 3, "split_seed": 0}
+    lists = SourceKeys(**keys.as_values(), test_images="x", val_images="y").only(SOURCE.split_keys)
+    assert lists.as_values() == {"source": "mscoco", "test_images": "x", "val_images": "y"}
+    assert keys.only(SOURCE.caption_keys).as_values() == {"source": "mscoco"}
 
 
 def test_chinese_captions_need_data_on_request() -> None:
