@@ -19,14 +19,16 @@ DEMO_CONCEPTS, DEMO_DATASETS, DEMO_GRAMMAR = DEMO.project_files
 DEMO_WORD_LIST = "pipeline/demo/data/dictionaries/en-{language}.txt"
 DEMO_DICTIONARY = "work/demo/dictionaries/en-{language}.txt"
 
-# Of a scale. PARTIAL: finished parts of a stage, from which a killed job continues.
+# Of a scale. The cache and the checkpoints: what a killed job continues from.
 SCALE = "work/{scale}"
 LOGS = "work/logs/{scale}"
 PREFETCHED_MODELS = SCALE + "/prefetched-models.txt"
 TEXT = SCALE + "/text/{language}.csv"  # Multi30K's published captions in a language
 TEXT_VECTORS = SCALE + "/text/{language}.bin"  # FastText vectors that are trained on them
-PARTIAL = SCALE + "/partial/"
-CHECKPOINTS = SCALE + "/checkpoints/"
+FEATURE_CACHE = SCALE + "/partial/{dataset}-features{suffix}"
+PRETRAINING_CHECKPOINT = SCALE + "/checkpoints/{dataset}-{experiment}-{seed}-pretraining.pt"
+ASSIGNMENT_CHECKPOINT = SCALE + "/checkpoints/{dataset}-assignment-{digest}-{seed}.pt"
+CHECKPOINT = SCALE + "/checkpoints/{dataset}-{experiment}-{seed}.pt"
 
 # Of a data set.
 DATASET = SCALE + "/{dataset}"

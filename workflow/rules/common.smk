@@ -120,6 +120,35 @@ def needs(mem_mb, runtime, disk_mb=1000, gpu=0):
     }
 
 
+def translating(function):
+    """Resources of a job that translates.
+
+    The cache's path and the rate are resources: neither changes a translation, and a changed resource, unlike a
+    changed param, reruns nothing.
+    """
+    return {
+        **needs(
+            mem_mb=4000,
+            runtime=for_job(function, "minutes"),
+            disk_mb=2000,
+            gpu=for_job(function, "gpus"),
+        ),
+        "translations": for_job(function, "services"),
+        "cache": SETTINGS.translation.cache,
+        "rate": str(SETTINGS.translation.requests_per_second),
+    }
+
+
+def provider(function):
+    """Parameters of a job that translates."""
+    return {
+        "source": for_job(function, "source"),
+        "options": for_job(function, "options"),
+        "files": lambda w, input: translation.input_options(input),
+        "code": for_job(function, "code"),
+    }
+
+
 wildcard_constraints:
     scale=PLAN.scale,
     dataset=either(PLAN.datasets),

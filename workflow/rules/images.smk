@@ -24,21 +24,6 @@ rule find_images:
         "--output {output:q} > {log:q} 2>&1"
 
 
-EXTRACTION = (
-    "exec python -m pipeline extract-features --code {params.code} --images {input.images:q} --settings {params.settings:q} "
-    "--cache {params.cache:q} --gpus {resources.gpu} {resources.options} "
-)
-
-
-def of_extraction():
-    """What jobs of feature extraction have in common."""
-    return {
-        "settings": for_job(images.feature_settings),
-        "cache": paths.PARTIAL + "{dataset}-features{suffix}",
-        "photographs": for_job(images.photographs),
-    }
-
-
 rule extract_shard:
     """extract one part of a data set's features into the cache, if several jobs share them (images.shards)"""
     input:
@@ -57,11 +42,14 @@ rule extract_shard:
         **needs(mem_mb=8000, runtime=growing(480), disk_mb=4000, gpu=SETTINGS.gpu),
         options=SETTINGS.images.extraction_options(),
     params:
-        **of_extraction(),
+        settings=for_job(images.feature_settings),
+        cache=paths.FEATURE_CACHE,
+        photographs=for_job(images.photographs),
     message:
         "Extracting features{wildcards.suffix} of the images of {wildcards.dataset}, part {wildcards.shard}"
     shell:
-        EXTRACTION + "--shard {wildcards.shard} --output {output:q} > {log:q} 2>&1"
+        "exec python -m pipeline extract-features --code {params.code} --images {input.images:q} --settings {params.settings:q} "
+        "--cache {params.cache:q} --gpus {resources.gpu} {resources.options} --shard {wildcards.shard} --output {output:q} > {log:q} 2>&1"
 
 
 rule extract_features:
@@ -83,12 +71,15 @@ rule extract_features:
         **needs(mem_mb=8000, runtime=growing(480), disk_mb=4000, gpu=SETTINGS.gpu),
         options=SETTINGS.images.extraction_options(),
     params:
-        **of_extraction(),
+        settings=for_job(images.feature_settings),
+        cache=paths.FEATURE_CACHE,
+        photographs=for_job(images.photographs),
     message:
         "Extracting features{wildcards.suffix} of the images of {wildcards.dataset}"
     shell:
-        EXTRACTION
-        + "--failed {output.failed:q} --output {output.store:q} > {log:q} 2>&1"
+        "exec python -m pipeline extract-features --code {params.code} --images {input.images:q} --settings {params.settings:q} "
+        "--cache {params.cache:q} --gpus {resources.gpu} {resources.options} --failed {output.failed:q} "
+        "--output {output.store:q} > {log:q} 2>&1"
 
 
 rule import_features:

@@ -105,7 +105,7 @@ rule train_lessons:
         sentences=for_job(lessons.selected_sentences),
         words=for_job(lessons.selected_words),
         pairs=for_job(lessons.selected_pairs),
-        checkpoint=paths.CHECKPOINTS + "{dataset}-{experiment}-{seed}.pt",
+        checkpoint=paths.CHECKPOINT,
     message:
         "Training {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:

@@ -15,7 +15,7 @@ rule pretrain:
         **needs(mem_mb=8000, runtime=growing(120), gpu=SETTINGS.gpu),
     params:
         settings=for_job(configuration.pretraining_settings),
-        checkpoint=paths.CHECKPOINTS + "{dataset}-{experiment}-{seed}-pretraining.pt",
+        checkpoint=paths.PRETRAINING_CHECKPOINT,
     message:
         "Pretraining the universal embedding: {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
@@ -40,7 +40,7 @@ rule assign:
         **needs(mem_mb=8000, runtime=growing(360), disk_mb=2000, gpu=SETTINGS.gpu),
     params:
         settings=for_job(training.assignment_settings),
-        checkpoint=paths.CHECKPOINTS + "{dataset}-assignment-{digest}-{seed}.pt",
+        checkpoint=paths.ASSIGNMENT_CHECKPOINT,
     message:
         "Assigning words to the latent vocabulary: {wildcards.dataset} {wildcards.digest} seed {wildcards.seed}"
     shell:
@@ -70,7 +70,7 @@ rule train:
         events=for_job(training.events),
     params:
         settings=for_job(configuration.experiment_settings),
-        checkpoint=paths.CHECKPOINTS + "{dataset}-{experiment}-{seed}.pt",
+        checkpoint=paths.CHECKPOINT,
     message:
         "Training {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
