@@ -1,6 +1,5 @@
 """Small real inputs that several tests train on."""
 
-import gc
 import os
 
 # Two processes of tests share two cores: more threads would only wait, by default in a busy loop. Both are
@@ -37,26 +36,13 @@ from pipeline.words.settings import WordSettings
 # Their failed assertions show the values that differ.
 pytest.register_assert_rewrite("recorded", "reference")
 
-# A shell that starts the tests in the background makes them ignore SIGINT, and nohup SIGHUP, as would all
-# processes that they start.
-for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
-    if signal.getsignal(number) is signal.SIG_IGN:
-        signal.signal(number, usual)
+# A shell that starts the tests in the background makes them, and all that they start, ignore SIGINT.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The duration of an example means nothing on a busy machine.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
-
-
-def pytest_collection_finish() -> None:
-    """Exempt imported modules from garbage collection, which took a fifteenth of the time of the tests."""
-    gc.collect()
-    gc.freeze()
-
-
-def pytest_unconfigure() -> None:
-    """Undo the exemption at the end, when remaining objects would be reported as leaked."""
-    gc.unfreeze()
 
 
 WORDS = {

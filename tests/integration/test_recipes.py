@@ -108,15 +108,6 @@ def terms(project: Project, experiment: str) -> set[str]:
     return set(pd.read_csv(evaluation(project, experiment).parent / "curves.csv").columns)
 
 
-def test_every_recipe_is_tried_here() -> None:
-    tried = set(
-        re.findall(r'(?:follow|touched_files)\(\w+, "([^"]+)"\)', Path(__file__).read_text(encoding="utf-8"))
-    )
-    assert tried | {"Compute nodes without a network"} == set(SECTIONS)
-    listed = {title for page in PAGES for title in re.findall(r"^- \[(.*)\]\(#.*\)", page, re.M)}
-    assert listed == {*SECTIONS, "Watch a training"}  # "Watch a training" needs no file and no edit
-
-
 def test_one_row_is_trained_and_evaluated(finished_project: Project) -> None:
     assert evaluation(finished_project, "parallel-embn").exists()
     assert [path.name for path in evaluation(finished_project, "x").parents[1].parent.iterdir()] == [
