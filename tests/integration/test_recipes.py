@@ -332,7 +332,7 @@ def test_each_rule_that_may_request_a_gpu_has_the_gpu_partition(finished_project
     asking = {
         text.split(":")[0]
         for text in re.split(r"^rule ", rules, flags=re.M)[1:]
-        if re.search(r"\bgpu=", text)
+        if re.search(r"\bgpu=|translating\(", text)
     }
     assert set(profile["set-resources"]) == asking
     shipped = yaml.safe_load((ROOT / "profiles/slurm/profile.yaml").read_text())
