@@ -93,7 +93,7 @@ class MeanBranch(nn.Module):
     """Sentence branch without recurrence: mean of the words, batch norm, linear layer, L2.
 
     MULE names mean-pooled features as the alternative that Wang et al. (2019) and Burns et al. (2019) found
-    strong. Together with a language's own linear layer before it, it forms their pair of layers.
+    strong. Together with a language's own linear layer before it, it is a pair of layers without a ReLU.
     """
 
     def __init__(self, size: int, multimodal: int, momentum: float):
@@ -106,21 +106,22 @@ class MeanBranch(nn.Module):
         return unit(self.projection(self.norm(words.means)))
 
 
-class LayersBranch(nn.Module):
-    """Sentence branch for frozen sentence vectors: batch norm, ReLU, dropout, linear layer, L2.
+class HiddenLayerBranch(nn.Module):
+    """Sentence branch without recurrence: mean of the words, linear, batch norm, ReLU, dropout, linear, L2.
 
-    With the linear layer before it, this is EmbN's pair of layers (Wang et al. 2019), as in MULE's image
-    branch: separated by a ReLU, with batch normalization.
+    The text branch of Wang et al. (2019), of the same shape as MULE's image branch. All of a `MeanBranch` is
+    linear before L2, so that a language's own layer can undo what sharing the branch changes: shared or
+    separate, it represents the same functions. Here, sharing is a restriction, as it is with a recurrent
+    layer: all languages have the same second layer, and with more hidden units than numbers in the universal
+    embedding also the same subspace of inputs to the ReLU.
     """
 
-    def __init__(self, size: int, multimodal: int, dropout: float, momentum: float):
+    def __init__(self, layers: nn.Sequential):
         super().__init__()
-        self.layers = nn.Sequential(
-            nn.BatchNorm1d(size, momentum=momentum), nn.ReLU(), nn.Dropout(dropout), linear(size, multimodal)
-        )
+        self.layers = layers
 
     def forward(self, words: Words) -> Tensor:
-        """Universal sentence vectors, the means of `words`, to unit vectors (B, e)."""
+        """Words of B sentences to unit vectors (B, e)."""
         return unit(self.layers(words.means))
 
 
@@ -152,8 +153,12 @@ def image_branch(size: int, model: Model) -> ImageBranch:
         return ImageBranch(linear(size, model.hidden_size), unit_features=True)
     if model.encoder == "liwe":
         return ImageBranch(nn.Linear(size, model.hidden_size))
-    hidden = model.image_hidden_size
-    return ImageBranch(
+    return ImageBranch(*hidden_layers(size, model.image_hidden_size, model))
+
+
+def hidden_layers(size: int, hidden: int, model: Model) -> nn.Sequential:
+    """EmbN's pair of linear layers: "separated by a ReLU non-linearity", with batch norm and dropout."""
+    return nn.Sequential(
         linear(size, hidden),
         nn.BatchNorm1d(hidden, momentum=model.batch_norm_momentum),
         nn.ReLU(),
@@ -178,5 +183,5 @@ def sentence_branch(words: int, settings: ModelSettings) -> nn.Module:
     if model.recurrent == "mean":
         return MeanBranch(size, multimodal, momentum)
     if model.recurrent == "mlp":
-        return LayersBranch(size, multimodal, model.dropout, momentum)
+        return HiddenLayerBranch(hidden_layers(size, model.hidden_size, model))
     return RecurrentBranch(recurrent_layer(size, model), multimodal)

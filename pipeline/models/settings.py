@@ -62,8 +62,8 @@ class Model(UniversalModel):
     recurrent: Literal["lstm", "gru", "gru_reset_before", "mean", "mlp"] = Field(
         default="lstm",
         description=(
-            "lstm, gru, gru_reset_before (TensorFlow's GRU, as in the authors' code), mean (no recurrence), "
-            "or mlp (for sentence vectors: ReLU and a second linear layer)"
+            "lstm, gru, gru_reset_before (TensorFlow's GRU, as in the authors' code), mlp (no recurrence: "
+            "the mean of the words, and a hidden layer with ReLU), or mean (no recurrence, no hidden layer)"
         ),
     )
     recurrent_init: Literal["pytorch", "tensorflow"] = Field(
@@ -73,7 +73,9 @@ class Model(UniversalModel):
             "gates open initially) as in the authors' code"
         ),
     )
-    hidden_size: Count = Field(default=1024, description="units of the recurrent layer")
+    hidden_size: Count = Field(
+        default=1024, description="units of the recurrent layer, or of mlp's hidden layer"
+    )
     image_hidden_size: Count = Field(default=2048, description="size of the hidden layer of the image branch")
     dropout: Annotated[float, Field(ge=0, lt=1)] = Field(
         default=0.5, description="fraction of the hidden units that a training step leaves out"

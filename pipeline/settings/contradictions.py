@@ -21,7 +21,6 @@ NEEDS: list[tuple[str, object, dict[str, list[Any]]]] = [
     ("masking", True, {"embedding": ["hybrid"], "ranking": NO}),
     # Sentence vectors exist for human captions, and have no words to read one by one.
     ("vectors", "bert", {"captions": ["human"], "model.recurrent": ["mlp", "mean"]}),
-    ("model.recurrent", "mlp", {"vectors": ["bert"]}),
     ("model.word_vectors", "scratch", {"vectors": ["fasttext"]}),
     ("reduction?", True, {"vectors": ["fasttext"]}),
     ("reduction", "dictionary", {"embedding": ["universal"], "model.universal_mean": ["words"]}),

@@ -102,16 +102,16 @@ def test_a_shared_universal_layer_is_one_for_all_languages() -> None:
 
 
 def test_sentence_vectors_are_read_in_place_of_words() -> None:
-    """u is the linear layer's output at length 1, s that of batch norm, ReLU and a second linear layer."""
+    """u is the language's linear layer at length 1, s the branch's two layers, with batch norm and ReLU."""
     made = model("shared", {**SMALL, "recurrent": "mlp", "universal_layers": "shared"})
     vectors = torch.randn(2, 5)
     sentences = Sentences(torch.tensor([[1], [2]]), torch.tensor([1, 1]), vectors)
     found = made.embed_sentences({"de": sentences})
     first = universal(made)["de"].projection(vectors)
     torch.testing.assert_close(found.universal, F.normalize(first, dim=-1))
-    last = made.branches["shared"].get_submodule("layers.3")
+    hidden, last = (made.branches["shared"].get_submodule(f"layers.{place}") for place in (0, 4))
     scale = (1 + 1e-5) ** 0.5  # batch norm in evaluation mode, its running variance still 1
-    torch.testing.assert_close(found.multimodal, F.normalize(last((first / scale).relu()), dim=-1))
+    torch.testing.assert_close(found.multimodal, F.normalize(last((hidden(first) / scale).relu()), dim=-1))
 
 
 def test_drift_by_hand() -> None:
