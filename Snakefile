@@ -32,15 +32,25 @@ rule all:
         "results/report.html",
 
 
-# A rule that runs a stage has its summary as the line in `snakemake --list-rules`, the environment of jobs with --sdm
-# conda, and the digest of its code, so that an edit reruns its jobs. What was downloaded or unpacked stays.
+# A rule that runs a stage has a log, run times, a message, the environment of jobs with --sdm conda, and its stage's
+# summary as its line in `snakemake --list-rules`. The digest of its code reruns its jobs after an edit; what was downloaded
+# or unpacked stays.
 WITHOUT_CODE = ("download", "unpack", "prefetch_models")
 for each in workflow.rules:
     if started := re.search(r"python -m pipeline (\S+)", each.shellcmd or ""):
+        stage, names = STAGES[started[1]], each.wildcard_names
+        job = "-".join(f"{{{name}}}" for name in sorted(names - {"scale"}))
+        folder = paths.LOGS if "scale" in names else PLAN.path(paths.LOGS)
+        place = Path(folder, each.name, job)
+        each.log_modifier = each.benchmark_modifier = each.output_modifier
+        each.set_log(f"{place}.log")
+        each.benchmark = f"{place}.tsv"
+        each.shellcmd += " > {log:q} 2>&1"
+        each.message = f"{stage.summary}: {{wildcards}}" if names else stage.summary
+        each.docstring = each.docstring or stage.summary
         each.conda_env = str(Path(workflow.basedir, "envs", "pipeline.yaml"))
-        each.docstring = each.docstring or STAGES[started[1]].summary
         if each.name not in WITHOUT_CODE and "code" not in each.params.keys():
-            each.set_params(code=code_of_jobs(STAGES[started[1]]))
+            each.set_params(code=code_of_jobs(stage))
 
 
 onstart:

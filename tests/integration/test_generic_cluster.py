@@ -71,7 +71,7 @@ def test_a_killed_training_is_submitted_again_with_more_memory_and_resumes(
         os.killpg(_job(running, checkpoint, "train"), signal.SIGKILL)
         output = running.communicate(timeout=600)[0]
     assert running.returncode == 0, output
-    log = (project.folder / "work/logs/demo/multi30k/embn-en-0-train.log").read_text()
+    log = (project.folder / "work/logs/demo/train/multi30k-embn-en-0.log").read_text()
     assert "resuming after step" in log
     trainings = [job for job in queue_log.read_text().splitlines() if "-N train " in job]
     assert [re.findall(r"mem=(\d+)mb", job) for job in trainings] == [["8000"], ["16000"]]

@@ -58,5 +58,5 @@ def test_a_cancelled_training_resumes_from_its_checkpoint(project: Project) -> N
         output = running.communicate(timeout=1200)[0]
     assert running.returncode == 0, output
     assert "Trying to restart job" in output
-    log = (project.folder / "work/logs/demo/multi30k/embn-en-0-train.log").read_text()
+    log = (project.folder / "work/logs/demo/train/multi30k-embn-en-0.log").read_text()
     assert "resuming after step" in log

@@ -6,10 +6,6 @@ rule split:
         lists=for_job(captions.split_lists),
     output:
         paths.SPLIT,
-    log:
-        "work/logs/{scale}/{dataset}/split.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/split.tsv"
     wildcard_constraints:
         dataset=captions.datasets_read_by(PLAN, "read_split"),
     resources:
@@ -18,11 +14,9 @@ rule split:
         settings=for_job(captions.split_settings),
         images=SETTINGS.images.list or [],
         requested=lambda w, input: input.requested[:1],
-    message:
-        "Splitting the images of {wildcards.dataset}"
     shell:
         "python -m pipeline split --settings {params.settings:q} --image-list {params.images:q} "
-        "--requested {params.requested:q} --output {output:q} > {log:q} 2>&1"
+        "--requested {params.requested:q} --output {output:q}"
 
 
 rule read_captions:
@@ -32,10 +26,6 @@ rule read_captions:
         requested=for_job(captions.requested_of_captions),
     output:
         paths.CAPTIONS,
-    log:
-        "work/logs/{scale}/{dataset}/read-captions-{language}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/read-captions-{language}.tsv"
     wildcard_constraints:
         dataset=captions.datasets_read_by(PLAN, "read_captions"),
     resources:
@@ -43,11 +33,9 @@ rule read_captions:
     params:
         settings=for_job(captions.caption_settings),
         requested=lambda w, input: input.requested[:1],
-    message:
-        "Reading the captions of {wildcards.dataset} in {wildcards.language}"
     shell:
         "python -m pipeline read-captions --language {wildcards.language} "
-        "--split {input.split:q} --settings {params.settings:q} --requested {params.requested:q} --output {output:q} > {log:q} 2>&1"
+        "--split {input.split:q} --settings {params.settings:q} --requested {params.requested:q} --output {output:q}"
 
 
 rule tokenize:
@@ -55,17 +43,10 @@ rule tokenize:
         paths.CAPTIONS,
     output:
         paths.TOKENS,
-    log:
-        "work/logs/{scale}/{dataset}/tokenize-{language}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/tokenize-{language}.tsv"
     resources:
         **needs(mem_mb=2000, runtime=30),
-    message:
-        "Tokenising the captions of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline tokenize --captions {input:q} --language {wildcards.language} --output {output:q} "
-        "> {log:q} 2>&1"
+        "python -m pipeline tokenize --captions {input:q} --language {wildcards.language} --output {output:q}"
 
 
 # Text for word vectors: captions of no image that any data set of this scale validates or tests with.
@@ -75,14 +56,8 @@ rule collect_text:
         splits=captions.all_splits(PLAN),
     output:
         paths.TEXT,
-    log:
-        "work/logs/{scale}/collect-text-{language}.log",
-    benchmark:
-        "work/logs/{scale}/collect-text-{language}.tsv"
     resources:
         **needs(mem_mb=4000, runtime=30),
-    message:
-        "Published captions for word vectors in {wildcards.language}"
     shell:
         "python -m pipeline collect-text --language {wildcards.language} --sources work/sources "
-        "--splits {input.splits:q} --output {output:q} > {log:q} 2>&1"
+        "--splits {input.splits:q} --output {output:q}"

@@ -8,20 +8,14 @@ rule find_images:
         images=for_job(sources.image_folders),
     output:
         paths.IMAGES,
-    log:
-        "work/logs/{scale}/{dataset}/find-images.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/find-images.tsv"
     resources:
         **needs(mem_mb=2000, runtime=30),
     params:
         hint=for_job(sources.missing_hint),
         names=for_job(images.flickr_names),
-    message:
-        "Locating the images of {wildcards.dataset}"
     shell:
         "python -m pipeline find-images --images {input.images:q} --split {input.split:q} --missing-hint {params.hint:q} {params.names} "
-        "--output {output:q} > {log:q} 2>&1"
+        "--output {output:q}"
 
 
 rule extract_shard:
@@ -30,10 +24,6 @@ rule extract_shard:
         images=paths.IMAGES,
     output:
         temp(paths.SHARD),
-    log:
-        "work/logs/{scale}/{dataset}/extract-features{suffix}-{shard}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/extract-features{suffix}-{shard}.tsv"
     wildcard_constraints:
         suffix=images.extracted_sets(PLAN),
         shard=r"\d+-of-\d+",
@@ -45,11 +35,9 @@ rule extract_shard:
         settings=for_job(images.feature_settings),
         cache=paths.FEATURE_CACHE,
         photographs=for_job(images.photographs),
-    message:
-        "Extracting features{wildcards.suffix} of the images of {wildcards.dataset}, part {wildcards.shard}"
     shell:
         "exec python -m pipeline extract-features --code {params.code} --images {input.images:q} --settings {params.settings:q} "
-        "--cache {params.cache:q} --gpus {resources.gpu} {resources.options} --shard {wildcards.shard} --output {output:q} > {log:q} 2>&1"
+        "--cache {params.cache:q} --gpus {resources.gpu} {resources.options} --shard {wildcards.shard} --output {output:q}"
 
 
 rule extract_features:
@@ -60,10 +48,6 @@ rule extract_features:
     output:
         store=paths.FEATURES,
         failed=paths.FAILED_IMAGES,
-    log:
-        "work/logs/{scale}/{dataset}/extract-features{suffix}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/extract-features{suffix}.tsv"
     wildcard_constraints:
         suffix=images.extracted_sets(PLAN),
     threads: SETTINGS.images.workers
@@ -74,12 +58,10 @@ rule extract_features:
         settings=for_job(images.feature_settings),
         cache=paths.FEATURE_CACHE,
         photographs=for_job(images.photographs),
-    message:
-        "Extracting features{wildcards.suffix} of the images of {wildcards.dataset}"
     shell:
         "exec python -m pipeline extract-features --code {params.code} --images {input.images:q} --settings {params.settings:q} "
         "--cache {params.cache:q} --gpus {resources.gpu} {resources.options} --failed {output.failed:q} "
-        "--output {output.store:q} > {log:q} 2>&1"
+        "--output {output.store:q}"
 
 
 rule import_features:
@@ -88,18 +70,12 @@ rule import_features:
         features=for_job(images.imported_features),
     output:
         paths.FEATURES,
-    log:
-        "work/logs/{scale}/{dataset}/import-features{suffix}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/import-features{suffix}.tsv"
     wildcard_constraints:
         suffix=images.imported_sets(PLAN),
     resources:
         **needs(mem_mb=4000, runtime=30, disk_mb=4000),
     params:
         settings=for_job(images.feature_settings),
-    message:
-        "Importing the precomputed features{wildcards.suffix} of {wildcards.dataset}"
     shell:
         "python -m pipeline import-features --features {input.features:q} --split {input.split:q} "
-        "--settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
+        "--settings {params.settings:q} --output {output:q}"

@@ -9,16 +9,12 @@ rule judge_claims:
     output:
         claims="results/claims.csv",
         comparison="results/comparison/claims.csv",
-    log:
-        "work/logs/tables/claims.log",
     localrule: True
     params:
         settings=for_job(configuration.claim_settings),
-    message:
-        "Judging the papers' claims"
     shell:
         "python -m pipeline judge-claims --settings {params.settings:q} --evaluations {input.evaluations:q} "
-        "--counts {input.counts:q} --claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} > {log:q} 2>&1"
+        "--counts {input.counts:q} --claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q}"
 
 
 rule draw_retrieved:
@@ -27,20 +23,16 @@ rule draw_retrieved:
         templates=TEMPLATES,
     output:
         "results/figure{number}.html",
-    log:
-        "work/logs/figures/figure{number}.log",
     wildcard_constraints:
         number=either(pages.FIGURES),
     resources:
         **needs(mem_mb=4000, runtime=30),
     params:
         settings=for_job(pages.figure_settings),
-    message:
-        "Drawing Figure {wildcards.number}"
     shell:
         "python -m pipeline draw-retrieved --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
-        "--images {input.images:q} --output {output:q} > {log:q} 2>&1"
+        "--images {input.images:q} --output {output:q}"
 
 
 # Run times are shown as they are; if they change, the report is not written again.
@@ -55,18 +47,14 @@ rule write_report:
         templates=TEMPLATES,
     output:
         "results/report.html",
-    log:
-        "work/logs/report.log",
     localrule: True
     params:
         settings=for_job(pages.report_settings),
         benchmarks=PLAN.path(paths.LOGS),
         comparisons=pages.comparison_arguments(PLAN),
         captions=for_job(pages.caption_arguments),
-    message:
-        "Writing {output}"
     shell:
         "python -m pipeline write-report --settings {params.settings:q} --comparisons {params.comparisons:q} "
         "--claims {input.claims:q} --claim-comparisons {input.claim_comparisons:q} --figures {input.figures:q} "
         "--curves {input.curves:q} --captions {params.captions:q} --benchmarks {params.benchmarks:q} "
-        "--output {output:q} > {log:q} 2>&1"
+        "--output {output:q}"

@@ -7,14 +7,8 @@ rule build_index:
         images=for_job(images.image_list),
     output:
         paths.INDEX,
-    log:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-build-index.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-build-index.tsv"
     resources:
         **needs(mem_mb=4000, runtime=growing(30)),
-    message:
-        "Indexing the test images of {wildcards.dataset} with {wildcards.experiment} seed {wildcards.seed}"
     shell:
         "python -m pipeline build-index --model {input.model:q} --features {input.features:q} --images {input.images:q} "
-        "--captions {input.captions:q} --split test --output {output:q} > {log:q} 2>&1"
+        "--captions {input.captions:q} --split test --output {output:q}"

@@ -4,8 +4,6 @@ rule draw_scaling:
         "results/comparison/smalr/figure{number}.csv",
     output:
         "results/smalr/figure{number}.svg",
-    log:
-        "work/logs/figures/smalr-figure{number}.log",
     wildcard_constraints:
         number="1b|3",
     localrule: True
@@ -13,10 +11,8 @@ rule draw_scaling:
         across=lambda wildcards: {"1b": "languages", "3": "parameters"}[
             wildcards.number
         ],
-    message:
-        "Drawing SMALR's Figure {wildcards.number}"
     shell:
-        "python -m pipeline draw-scaling --across {params.across} --comparison {input:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline draw-scaling --across {params.across} --comparison {input:q} --output {output:q}"
 
 
 # At the paper's sizes, with the vocabularies of the captions at hand.
@@ -28,14 +24,10 @@ rule count_smalr_parameters:
     output:
         table="results/smalr/parameters.csv",
         comparison="results/comparison/smalr/parameters.csv",
-    log:
-        "work/logs/tables/smalr-parameters.log",
     localrule: True
     params:
         settings=for_job(tables.smalr_parameter_settings),
-    message:
-        "Counting the parameters of ten languages"
     shell:
         "python -m pipeline count-smalr-parameters --settings {params.settings:q} --words {input.words:q} "
         "--characters {input.spelled:q} --papers {input.papers:q} --table {output.table:q} "
-        "--comparison {output.comparison:q} > {log:q} 2>&1"
+        "--comparison {output.comparison:q}"

@@ -1,8 +1,6 @@
 rule download:
     output:
         paths.SOURCE_FILE,
-    log:
-        "work/logs/download/{file}.log",
     wildcard_constraints:
         file=either(PLAN.sources),
     localrule: True
@@ -14,11 +12,9 @@ rule download:
         urls=lambda w: PLAN.sources[w.file]["url"].split(),
         sha256=lambda w: PLAN.sources[w.file]["sha256"],
         bytes=lambda w: PLAN.sources[w.file]["bytes"],
-    message:
-        "Downloading {wildcards.file}"
     shell:
         "python -m pipeline download --url {params.urls:q} --file {wildcards.file:q} --sha256 {params.sha256:q} "
-        "--size {params.bytes} --mirror={resources.mirror:q} --lock workflow/sources.lock --output {output:q} > {log:q} 2>&1"
+        "--size {params.bytes} --mirror={resources.mirror:q} --lock workflow/sources.lock --output {output:q}"
 
 
 # The rules that read data on request say how to ask for them.
@@ -31,15 +27,11 @@ rule downloads:
 rule prefetch_models:
     output:
         paths.PREFETCHED_MODELS,
-    log:
-        "work/logs/{scale}/prefetch-models.log",
     localrule: True
     params:
         models=for_job(sources.prefetched_models),
-    message:
-        "Downloading weights into the Hugging Face cache"
     shell:
-        "python -m pipeline prefetch-models --models {params.models:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline prefetch-models --models {params.models:q} --output {output:q}"
 
 
 rule prefetch:
@@ -54,17 +46,13 @@ rule unpack:
         for_job(sources.archives),
     output:
         directory(paths.PHOTOGRAPHS),
-    log:
-        "work/logs/photographs/{archive}.log",
     wildcard_constraints:
         archive="[^/]+",
     resources:
         # The largest archive, train2014.zip, has 13.5 GB.
         **needs(mem_mb=2000, runtime=240, disk_mb=20000),
-    message:
-        "Unpacking the photographs of {wildcards.archive}"
     shell:
-        "python -m pipeline unpack --archive {input:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline unpack --archive {input:q} --output {output:q}"
 
 
 rule draw_demo:
@@ -74,10 +62,6 @@ rule draw_demo:
     output:
         split=paths.SPLIT,
         images=directory(paths.DEMO_IMAGES),
-    log:
-        "work/logs/{scale}/{dataset}/draw-demo.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/draw-demo.tsv"
     wildcard_constraints:
         dataset=captions.datasets_from(PLAN, "demo"),
     resources:
@@ -85,11 +69,9 @@ rule draw_demo:
     params:
         scenes=SETTINGS.sources.scenes,
         seed=SETTINGS.sources.seed,
-    message:
-        "Drawing the demo's {wildcards.dataset}"
     shell:
         "python -m pipeline draw-demo --dataset {wildcards.dataset} --seed {params.seed} --scenes {params.scenes} "
-        "--images-out {output.images:q} --split {output.split:q} > {log:q} 2>&1"
+        "--images-out {output.images:q} --split {output.split:q}"
 
 
 rule write_demo_captions:
@@ -99,10 +81,6 @@ rule write_demo_captions:
         paths.DEMO_GRAMMAR,
     output:
         paths.CAPTIONS,
-    log:
-        "work/logs/{scale}/{dataset}/write-demo-captions-{language}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/write-demo-captions-{language}.tsv"
     wildcard_constraints:
         dataset=captions.datasets_from(PLAN, "demo"),
     resources:
@@ -110,11 +88,9 @@ rule write_demo_captions:
     params:
         scenes=SETTINGS.sources.scenes,
         seed=SETTINGS.sources.seed,
-    message:
-        "Writing the demo's captions of {wildcards.dataset} in {wildcards.language}"
     shell:
         "python -m pipeline write-demo-captions --dataset {wildcards.dataset} --language {wildcards.language} "
-        "--seed {params.seed} --scenes {params.scenes} --output {output:q} > {log:q} 2>&1"
+        "--seed {params.seed} --scenes {params.scenes} --output {output:q}"
 
 
 rule write_demo_dictionary:
@@ -124,11 +100,7 @@ rule write_demo_dictionary:
         paths.DEMO_GRAMMAR,
     output:
         paths.DEMO_DICTIONARY,
-    log:
-        "work/logs/demo/write-demo-dictionary-{language}.log",
     resources:
         **needs(mem_mb=1000, runtime=10, disk_mb=100),
-    message:
-        "Writing the demo's bilingual dictionary of English and {wildcards.language}"
     shell:
-        "python -m pipeline write-demo-dictionary --language {wildcards.language} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline write-demo-dictionary --language {wildcards.language} --output {output:q}"

@@ -7,18 +7,14 @@ rule tabulate:
     output:
         table="results/{table}.csv",
         comparison="results/comparison/{table}.csv",
-    log:
-        "work/logs/tables/{table}.log",
     wildcard_constraints:
         table=table_names(PLAN),
     localrule: True
     params:
         settings=for_job(configuration.table_settings),
-    message:
-        "Tabulating {wildcards.table}"
     shell:
         "python -m pipeline tabulate --settings {params.settings:q} --evaluations {input.evaluations:q} "
-        "--table {output.table:q} --comparison {output.comparison:q} --papers {input.papers:q} > {log:q} 2>&1"
+        "--table {output.table:q} --comparison {output.comparison:q} --papers {input.papers:q}"
 
 
 # Two experiments over all configured seeds: results/compare/multi30k/mule-full-vs-parallel-embn.csv.
@@ -27,18 +23,14 @@ rule compare:
         unpack(for_job(tables.compared_evaluations)),
     output:
         "results/compare/{dataset}/{first}-vs-{second}.csv",
-    log:
-        "work/logs/tables/compare-{dataset}-{first}-vs-{second}.log",
     wildcard_constraints:
         first="[a-z0-9+-]+?",
         second="[a-z0-9+-]+",
     localrule: True
     params:
         scale=PLAN.scale,
-    message:
-        "Comparing {wildcards.first} with {wildcards.second} on {wildcards.dataset}"
     shell:
-        "python -m pipeline compare --first {input.first:q} --second {input.second:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline compare --first {input.first:q} --second {input.second:q} --output {output:q}"
 
 
 rule count_captions:
@@ -49,18 +41,14 @@ rule count_captions:
         table="results/table1.csv",
         comparison="results/comparison/table1.csv",
         counts="results/counts.csv",
-    log:
-        "work/logs/tables/table1.log",
     localrule: True
     params:
         captions=tables.count_arguments(PLAN),
         settings=for_job(configuration.count_settings),
-    message:
-        "Writing {output.table}"
     shell:
         "python -m pipeline count-captions --captions {params.captions:q} --settings {params.settings:q} "
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} "
-        "--counts {output.counts:q} > {log:q} 2>&1"
+        "--counts {output.counts:q}"
 
 
 rule measure_vocabulary_overlap:
@@ -71,19 +59,15 @@ rule measure_vocabulary_overlap:
     output:
         table="results/lessons/table1.csv",
         comparison="results/comparison/lessons/table1.csv",
-    log:
-        "work/logs/tables/lessons-table1.log",
     localrule: True
     params:
         translation=for_job(tables.overlap_arguments, part="translation"),
         comparable=for_job(tables.overlap_arguments, part="comparable"),
         scale=PLAN.scale,
-    message:
-        "Writing {output.table}"
     shell:
         "python -m pipeline measure-vocabulary-overlap --translation {params.translation:q} "
         "--comparable {params.comparable:q} --scale {params.scale} --papers {input.papers:q} "
-        "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
+        "--table {output.table:q} --comparison {output.comparison:q}"
 
 
 rule count_parameters:
@@ -92,13 +76,9 @@ rule count_parameters:
     output:
         table="results/parameters.csv",
         comparison="results/comparison/parameters.csv",
-    log:
-        "work/logs/tables/parameters.log",
     localrule: True
     params:
         settings=for_job(tables.parameter_settings),
-    message:
-        "Counting the parameters of the models"
     shell:
         "python -m pipeline count-parameters --settings {params.settings:q} --papers {input.papers:q} "
-        "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
+        "--table {output.table:q} --comparison {output.comparison:q}"

@@ -6,22 +6,16 @@ rule pretrain:
         words=for_job(words.vocabularies),
     output:
         paths.PRETRAINED,
-    log:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-pretrain.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-pretrain.tsv"
     threads: SETTINGS.training.threads
     resources:
         **needs(mem_mb=8000, runtime=growing(120), gpu=SETTINGS.gpu),
     params:
         settings=for_job(configuration.pretraining_settings),
         checkpoint=paths.PRETRAINING_CHECKPOINT,
-    message:
-        "Pretraining the universal embedding: {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
         "python -m pipeline pretrain --code {params.code} --settings {params.settings:q} --sentences {input.sentences:q} "
         "--translations {input.translations:q} --words {input.words:q} --checkpoint {params.checkpoint:q} "
-        "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
+        "--gpus {resources.gpu} --output {output:q}"
 
 
 # Which entry of the latent vocabulary each word takes (SMALR); experiments with equal settings share it.
@@ -31,22 +25,16 @@ rule assign:
     output:
         entries=paths.ENTRIES,
         table=paths.ASSIGNMENT_TABLE,
-    log:
-        "work/logs/{scale}/{dataset}/assign-{digest}-{seed}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/assign-{digest}-{seed}.tsv"
     threads: SETTINGS.training.threads
     resources:
         **needs(mem_mb=8000, runtime=growing(360), disk_mb=2000, gpu=SETTINGS.gpu),
     params:
         settings=for_job(training.assignment_settings),
         checkpoint=paths.ASSIGNMENT_CHECKPOINT,
-    message:
-        "Assigning words to the latent vocabulary: {wildcards.dataset} {wildcards.digest} seed {wildcards.seed}"
     shell:
         "python -m pipeline assign --code {params.code} --settings {params.settings:q} --sentences {input.sentences:q} "
         "--translations {input.translations:q} --words {input.words:q} --checkpoint {params.checkpoint:q} "
-        "--gpus {resources.gpu} --output {output.entries:q} --table {output.table:q} > {log:q} 2>&1"
+        "--gpus {resources.gpu} --output {output.entries:q} --table {output.table:q}"
 
 
 rule train:
@@ -60,10 +48,6 @@ rule train:
     output:
         model=paths.MODEL,
         curves=paths.CURVES,
-    log:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-train.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-train.tsv"
     threads: SETTINGS.training.threads
     resources:
         **needs(mem_mb=8000, runtime=growing(720), disk_mb=4000, gpu=SETTINGS.gpu),
@@ -71,13 +55,11 @@ rule train:
     params:
         settings=for_job(configuration.experiment_settings),
         checkpoint=paths.CHECKPOINT,
-    message:
-        "Training {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
         "python -m pipeline train --code {params.code} --settings {params.settings:q} --features {input.features:q} "
         "--sentences {input.sentences:q} --translations {input.translations:q} --words {input.words:q} "
         "--pretrained {input.pretrained:q} --steps-of {input.steps_of:q} --checkpoint {params.checkpoint:q} --curves {output.curves:q} "
-        "--gpus {resources.gpu} --events {resources.events} --output {output.model:q} > {log:q} 2>&1"
+        "--gpus {resources.gpu} --events {resources.events} --output {output.model:q}"
 
 
 rule evaluate:
@@ -90,20 +72,14 @@ rule evaluate:
     output:
         evaluation=paths.EVALUATION,
         ranks=paths.RANKS,
-    log:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-{queries}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-{queries}.tsv"
     resources:
         **needs(mem_mb=4000, runtime=growing(30)),
     params:
         settings=for_job(configuration.evaluation_settings),
-    message:
-        "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed} on {wildcards.queries} captions"
     shell:
         "python -m pipeline evaluate --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
-        "--translated-queries {input.queries:q} --output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"
+        "--translated-queries {input.queries:q} --output {output.evaluation:q} --ranks {output.ranks:q}"
 
 
 # Original queries together with their translations (SMALR's CLC).
@@ -117,17 +93,11 @@ rule evaluate_consistency:
     output:
         evaluation=paths.EVALUATION.replace("{queries}", "{consistency}"),
         ranks=paths.RANKS.replace("{queries}", "{consistency}"),
-    log:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-{consistency}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-{consistency}.tsv"
     resources:
         **needs(mem_mb=8000, runtime=growing(60)),
     params:
         settings=for_job(configuration.consistency_settings),
-    message:
-        "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed} on queries and their translations ({wildcards.consistency})"
     shell:
         "python -m pipeline evaluate-consistency --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
-        "--translated-queries {input.translations:q} --output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"
+        "--translated-queries {input.translations:q} --output {output.evaluation:q} --ranks {output.ranks:q}"

@@ -3,19 +3,12 @@ rule train_word_vectors:
         paths.TEXT,
     output:
         paths.TEXT_VECTORS,
-    log:
-        "work/logs/{scale}/train-word-vectors-{language}.log",
-    benchmark:
-        "work/logs/{scale}/train-word-vectors-{language}.tsv"
     resources:
         **needs(mem_mb=4000, runtime=growing(60)),
     params:
         settings=for_job(configuration.word_settings, vectors=None),
-    message:
-        "FastText vectors of {wildcards.language} from Multi30K's captions"
     shell:
-        "python -m pipeline train-word-vectors --sentences {input:q} --settings {params.settings:q} --output {output:q} "
-        "> {log:q} 2>&1"
+        "python -m pipeline train-word-vectors --sentences {input:q} --settings {params.settings:q} --output {output:q}"
 
 
 # Once for all experiments: rows of a table that differ only in their translations start from the same vectors.
@@ -24,20 +17,14 @@ rule train_caption_vectors:
         for_job(words.sentences),
     output:
         paths.CAPTION_VECTORS,
-    log:
-        "work/logs/{scale}/{dataset}/train-caption-vectors-{language}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/train-caption-vectors-{language}.tsv"
     resources:
         **needs(mem_mb=4000, runtime=growing(60)),
     params:
         settings=for_job(words.word_settings),
         origin=for_job(captions.caption_origin),
-    message:
-        "FastText vectors of {wildcards.language} from the training captions of {wildcards.dataset}"
     shell:
         "python -m pipeline train-caption-vectors --language {wildcards.language} --sentences {input:q} "
-        "--caption-origin {params.origin:q} --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
+        "--caption-origin {params.origin:q} --settings {params.settings:q} --output {output:q}"
 
 
 rule build_vocabulary:
@@ -47,21 +34,15 @@ rule build_vocabulary:
         vectors=for_job(words.fasttext_vectors),
     output:
         paths.WORDS,
-    log:
-        "work/logs/{scale}/{dataset}/build-vocabulary-{captions}-{language}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/build-vocabulary-{captions}-{language}.tsv"
     resources:
         **needs(mem_mb=4000, runtime=growing(60)),
     params:
         settings=for_job(words.word_settings),
         origin=for_job(captions.caption_origin),
-    message:
-        "Vocabulary and FastText vectors of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
         "python -m pipeline build-vocabulary --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
-        "--settings {params.settings:q} --vectors-file {input.vectors:q} --output {output:q} > {log:q} 2>&1"
+        "--settings {params.settings:q} --vectors-file {input.vectors:q} --output {output:q}"
 
 
 # Smaller vocabularies: rare words are left out or read as English ones, or vectors have fewer dimensions.
@@ -73,21 +54,15 @@ rule reduce_vocabulary:
         translations=for_job(words.added_translations),
     output:
         paths.REDUCED_WORDS,
-    log:
-        "work/logs/{scale}/{dataset}/reduce-vocabulary-{captions}-{reduction}-{language}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/reduce-vocabulary-{captions}-{reduction}-{language}.tsv"
     resources:
         **needs(mem_mb=4000, runtime=10),
     params:
         origin=for_job(captions.caption_origin),
-    message:
-        "Vocabulary of {wildcards.dataset} in {wildcards.language} ({wildcards.captions}, {wildcards.reduction})"
     shell:
         "python -m pipeline reduce-vocabulary --language {wildcards.language} --captions {wildcards.captions} "
         "--reduction {wildcards.reduction} --words {input.words:q} --sentences {input.sentences:q} "
         "--caption-origin {params.origin:q} --translations {input.translations:q} --english {input.english:q} --dictionaries {input.dictionary:q} "
-        "--output {output:q} > {log:q} 2>&1"
+        "--output {output:q}"
 
 
 # The characters of a language's words, which LIWE reads instead of word vectors.
@@ -97,21 +72,15 @@ rule encode_characters:
         translations=for_job(words.added_translations),
     output:
         paths.CHARACTERS,
-    log:
-        "work/logs/{scale}/{dataset}/encode-characters-{captions}-{language}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/encode-characters-{captions}-{language}.tsv"
     resources:
         **needs(mem_mb=4000, runtime=10),
     params:
         longest=SETTINGS.liwe.max_word_length,
         origin=for_job(captions.caption_origin),
-    message:
-        "Spelling the words of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
         "python -m pipeline encode-characters --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
-        "--max-word-length {params.longest} --output {output:q} > {log:q} 2>&1"
+        "--max-word-length {params.longest} --output {output:q}"
 
 
 # Word vectors that are aligned across languages: aligned to the English space here, or published.
@@ -122,19 +91,13 @@ rule align_vectors:
         dictionary=for_job(words.english_dictionary),
     output:
         paths.ALIGNED_WORDS,
-    log:
-        "work/logs/{scale}/{dataset}/align-vectors-{captions}-{language}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/align-vectors-{captions}-{language}.tsv"
     wildcard_constraints:
         dataset=words.datasets_with_muse(PLAN, "align"),
     resources:
         **needs(mem_mb=2000, runtime=10),
-    message:
-        "Aligning the word vectors of {wildcards.dataset} in {wildcards.language} to English"
     shell:
         "python -m pipeline align-vectors --words {input.words:q} --english {input.english:q} "
-        "--dictionaries {input.dictionary:q} --output {output:q} > {log:q} 2>&1"
+        "--dictionaries {input.dictionary:q} --output {output:q}"
 
 
 rule build_muse_vocabulary:
@@ -145,10 +108,6 @@ rule build_muse_vocabulary:
         vectors=for_job(words.muse_vectors),
     output:
         paths.ALIGNED_WORDS,
-    log:
-        "work/logs/{scale}/{dataset}/build-muse-vocabulary-{captions}-{language}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/build-muse-vocabulary-{captions}-{language}.tsv"
     wildcard_constraints:
         dataset=words.datasets_with_muse(PLAN, "file"),
     resources:
@@ -156,12 +115,10 @@ rule build_muse_vocabulary:
     params:
         settings=for_job(configuration.word_settings, vectors="file"),
         origin=for_job(captions.caption_origin),
-    message:
-        "Vocabulary and MUSE vectors of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
         "python -m pipeline build-vocabulary --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
-        "--settings {params.settings:q} --vectors-file {input.vectors:q} --output {output:q} > {log:q} 2>&1"
+        "--settings {params.settings:q} --vectors-file {input.vectors:q} --output {output:q}"
 
 
 rule pretrain_bert:
@@ -169,20 +126,14 @@ rule pretrain_bert:
         for_job(captions.own_tokens),
     output:
         directory(paths.BERT),
-    log:
-        "work/logs/{scale}/{dataset}/pretrain-bert.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/pretrain-bert.tsv"
     threads: SETTINGS.training.threads
     resources:
         **needs(mem_mb=4000, runtime=growing(60), gpu=SETTINGS.gpu),
     params:
         settings=for_job(configuration.bert_settings),
-    message:
-        "Pretraining a small multilingual BERT on the captions of {wildcards.dataset}"
     shell:
         "python -m pipeline pretrain-bert --sentences {input:q} --settings {params.settings:q} "
-        "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
+        "--gpus {resources.gpu} --output {output:q}"
 
 
 rule embed_captions:
@@ -191,19 +142,13 @@ rule embed_captions:
         bert=for_job(words.bert_files),
     output:
         paths.SENTENCE_VECTORS,
-    log:
-        "work/logs/{scale}/{dataset}/embed-captions-{language}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/embed-captions-{language}.tsv"
     threads: SETTINGS.training.threads
     resources:
         **needs(mem_mb=8000, runtime=growing(480), disk_mb=8000, gpu=SETTINGS.gpu),
     params:
         model=for_job(words.bert_model),
         settings=for_job(configuration.sentence_vector_settings),
-    message:
-        "Sentence vectors of the captions of {wildcards.dataset} in {wildcards.language}"
     shell:
         "python -m pipeline embed-captions --language {wildcards.language} --sentences {input.sentences:q} "
         "--model {params.model:q} --settings {params.settings:q} "
-        "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
+        "--gpus {resources.gpu} --output {output:q}"
