@@ -1,7 +1,7 @@
 """The base of all settings: a block of keys, each with a type, a default, a meaning and its checks.
 
-A field's `description` says what the key means, with its unit. Messages are pydantic's, after the key and
-what was found.
+The docstring below a field says what the key means, with its unit. Messages are pydantic's, after the key
+and what was found.
 """
 
 import json
@@ -62,6 +62,7 @@ class Block(BaseModel):
 
     model_config = ConfigDict(
         extra="forbid",
+        use_attribute_docstrings=True,
         frozen=True,
         allow_inf_nan=False,
         defer_build=True,

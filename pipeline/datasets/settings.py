@@ -33,57 +33,37 @@ def _unknown_source(name: str) -> str:
 class BorrowedCaptions(Block):
     """Translations of a language that another data set of the same images has among its captions."""
 
-    dataset: Text = Field(
-        description="name of a data set whose captions include translations of these images' English captions"
-    )
-    origin: Text = Field(description="who made them, such as google")
+    dataset: Text
+    """name of a data set whose captions include translations of these images' English captions"""
+    origin: Text
+    """who made them, such as google"""
 
 
 class Dataset(SourceKeys):
     """A data set: where its captions and images come from, and its languages."""
 
-    source: Annotated[str, text_check(_unknown_source)] = Field(
-        description=(
-            "where its captions come from: demo, multi30k, flickr8kcn, mscoco, or custom (a CSV file of "
-            "yours, docs/own-data.md)"
-        )
-    )
-    stands_for: Literal["multi30k", "mscoco"] | None = Field(
-        default=None,
-        description=(
-            "which data set of the papers it stands for in their tables: multi30k or mscoco; by default none"
-        ),
-    )
-    languages: Annotated[Languages, Field(min_length=1)] = Field(description="languages of its own captions")
-    translated_languages: Languages = Field(
-        default=[],
-        description=(
-            "further languages, all of whose captions are translations from English; used by experiments "
-            "with languages: all"
-        ),
-    )
-    borrowed_translations: dict[LanguageCode, BorrowedCaptions] = Field(
-        default={},
-        description=(
-            "for a translated language, the data set of the same images whose captions are its translations"
-        ),
-    )
-    caption_origins: Origins = Field(
-        default={},
-        description=(
-            "for a language without human captions, the origin of its captions, such as {ja: google}"
-        ),
-    )
-    groups: list[list[LanguageCode]] = Field(
-        default=[],
-        description=(
-            "sets of languages whose images are sampled equally often, such as [[en], [en, ja]]; [] samples "
-            "all images alike"
-        ),
-    )
-    max_caption_length: Count = Field(
-        default=40, description="tokens of a caption that are kept; the rest is left out"
-    )
+    source: Annotated[str, text_check(_unknown_source)]
+    """where its captions come from: demo, multi30k, flickr8kcn, mscoco, or custom (a CSV file of yours,
+    docs/own-data.md)
+    """
+    stands_for: Literal["multi30k", "mscoco"] | None = None
+    """which data set of the papers it stands for in their tables: multi30k or mscoco; by default none"""
+    languages: Annotated[Languages, Field(min_length=1)]
+    """languages of its own captions"""
+    translated_languages: Languages = Field(default=[])
+    """further languages, all of whose captions are translations from English; used by experiments with
+    languages: all
+    """
+    borrowed_translations: dict[LanguageCode, BorrowedCaptions] = Field(default={})
+    """for a translated language, the data set of the same images whose captions are its translations"""
+    caption_origins: Origins = Field(default={})
+    """for a language without human captions, the origin of its captions, such as {ja: google}"""
+    groups: list[list[LanguageCode]] = Field(default=[])
+    """sets of languages whose images are sampled equally often, such as [[en], [en, ja]]; [] samples all
+    images alike
+    """
+    max_caption_length: Count = 40
+    """tokens of a caption that are kept; the rest is left out"""
 
     @property
     def every_language(self) -> list[str]:
@@ -135,23 +115,16 @@ class Dataset(SourceKeys):
 class Sources(Block):
     """Where published files are downloaded from, data on request lie, and how large the demo is."""
 
-    mirror: str | None = Field(
-        default=None,
-        description=(
-            "a folder or an http(s) address laid out as HOST/PATH, or null: the publishers' own servers"
-        ),
-    )
-    flickr30k: PathText = Field(
-        default="on-request/flickr30k",
-        description="where Flickr30K's photographs are: a folder or an archive",
-    )
-    coco_cn: PathText = Field(
-        default="on-request/coco-cn", description="where COCO-CN is: a folder or an archive"
-    )
-    scenes: Annotated[int, Field(ge=20, le=LARGEST)] = Field(
-        default=900, description="scenes generated for each demo data set"
-    )
-    seed: Seed = Field(default=0, description="seed of the demo's scenes")
+    mirror: str | None = None
+    """a folder or an http(s) address laid out as HOST/PATH, or null: the publishers' own servers"""
+    flickr30k: PathText = "on-request/flickr30k"
+    """where Flickr30K's photographs are: a folder or an archive"""
+    coco_cn: PathText = "on-request/coco-cn"
+    """where COCO-CN is: a folder or an archive"""
+    scenes: Annotated[int, Field(ge=20, le=LARGEST)] = 900
+    """scenes generated for each demo data set"""
+    seed: Seed = 0
+    """seed of the demo's scenes"""
 
 
 class CountSettings(Block):

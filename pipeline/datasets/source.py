@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from pydantic import Field
-
 from pipeline.common.block import Block, Count, PathText, Seed, Sparse, Text
 from pipeline.common.errors import InputError
 from pipeline.datasets.captions import Caption
@@ -52,43 +50,27 @@ class SourceKeys(Sparse):
     nulls: ClassVar[frozenset[str]] = frozenset(("test_images", "val_images"))
 
     source: Text
-    captions: PathText | None = Field(
-        default=None,
-        description=(
-            "for source custom: the path of a CSV file with columns image, language, caption; with "
-            "{language} in the path, one file per language"
-        ),
-    )
-    images: PathText | None = Field(
-        default=None,
-        description=(
-            "flickr8k, flickr30k or mscoco (published photographs), or the path of a folder or archive with "
-            "images"
-        ),
-    )
-    split: Text | None = Field(
-        default=None,
-        description=(
-            "for source multi30k: multi30k (its own split), or flickr8k (only the images that are also in "
-            "Flickr8k, in its split); for source custom: the path of a CSV file with columns image, split"
-        ),
-    )
-    sample_size: Count | None = Field(
-        default=None,
-        description=(
-            "for source mscoco: number of test images, and of validation images, sampled from those "
-            "captioned in all languages"
-        ),
-    )
-    split_seed: Seed | None = Field(
-        default=None, description="seed of the sampled split (sources mscoco and custom)"
-    )
-    test_images: PathText | None = Field(
-        default=None, description="a list of the test images, instead of sampling them"
-    )
-    val_images: PathText | None = Field(
-        default=None, description="a list of the validation images, instead of sampling them"
-    )
+    captions: PathText | None = None
+    """for source custom: the path of a CSV file with columns image, language, caption; with {language} in the
+    path, one file per language
+    """
+    images: PathText | None = None
+    """flickr8k, flickr30k or mscoco (published photographs), or the path of a folder or archive with images
+    """
+    split: Text | None = None
+    """for source multi30k: multi30k (its own split), or flickr8k (only the images that are also in Flickr8k,
+    in its split); for source custom: the path of a CSV file with columns image, split
+    """
+    sample_size: Count | None = None
+    """for source mscoco: number of test images, and of validation images, sampled from those captioned in all
+    languages
+    """
+    split_seed: Seed | None = None
+    """seed of the sampled split (sources mscoco and custom)"""
+    test_images: PathText | None = None
+    """a list of the test images, instead of sampling them"""
+    val_images: PathText | None = None
+    """a list of the validation images, instead of sampling them"""
 
     def contradictions(self) -> Iterator[str]:
         if (self.test_images is None) != (self.val_images is None):

@@ -26,7 +26,8 @@ class ModelKind(Block):
 class EvaluateSettings(Block):
     """What an evaluation depends on besides its model, and which code the model is made of."""
 
-    threads: Count = Field(default=1, description="CPU threads of PyTorch")
+    threads: Count = 1
+    """CPU threads of PyTorch"""
     model: ModelKind = Field(default_factory=ModelKind)
     embedding: Embedding = "universal"
     reduction: Reduction | None = None

@@ -57,25 +57,23 @@ class Images(Block):
     crop: Count = Field(default=448, description=_CROP)
     crops: CropCount = Field(default=10, description=_CROPS)
     precision: Precision = Field(default="auto", description=_PRECISION)
-    batch_size: Count = Field(default=8, description="images that the network reads at once")
-    workers: Count = Field(default=8, description="threads that decode images, and CPU cores of the job")
-    compile: bool = Field(default=True, description="whether torch.compile is used, on a GPU")
-    shards: Count = Field(default=1, description="jobs that share the images of a data set")
-    max_failed_fraction: Fraction = Field(
-        default=0.0, description="fraction of the images that may fail to decode"
-    )
+    batch_size: Count = 8
+    """images that the network reads at once"""
+    workers: Count = 8
+    """threads that decode images, and CPU cores of the job"""
+    compile: bool = True
+    """whether torch.compile is used, on a GPU"""
+    shards: Count = 1
+    """jobs that share the images of a data set"""
+    max_failed_fraction: Fraction = 0.0
+    """fraction of the images that may fail to decode"""
     sets: dict[
         Annotated[str, Field(pattern="^[a-z][a-z0-9]*$")],
         FeatureSet | None,
-    ] = Field(
-        default={},
-        description=(
-            "further sets of features, each merged over this block; experiments select one (`features`)"
-        ),
-    )
-    list: PathText | None = Field(
-        default=None, description="CSV file of the images to use, with a column `image`, or null: all"
-    )
+    ] = Field(default={})
+    """further sets of features, each merged over this block; experiments select one (`features`)"""
+    list: PathText | None = None
+    """CSV file of the images to use, with a column `image`, or null: all"""
 
     def feature_sets(self) -> "dict[str | None, Images]":
         """Settings of every feature set by name, merged into those of the main set, whose name is None.
@@ -123,11 +121,12 @@ class ExtractionSettings(Block):
     resize: Count = Field(description=_RESIZE)
     crop: Count = Field(description=_CROP)
     crops: CropCount = Field(description=_CROPS)
-    interpolation: Literal["bilinear", "bicubic"] | None = Field(
-        default=None, description="bilinear, bicubic or null"
-    )
-    mean: Channels | None = Field(default=None, description="subtracted from each channel")
-    std: Deviations | None = Field(default=None, description="by which each channel is divided")
+    interpolation: Literal["bilinear", "bicubic"] | None = None
+    """bilinear, bicubic or null"""
+    mean: Channels | None = None
+    """subtracted from each channel"""
+    std: Deviations | None = None
+    """by which each channel is divided"""
     precision: Precision = Field(default="float32", description=_PRECISION)
     dimension: Count | None = Field(
         default=None, description=f"{_DIMENSION}; null: whatever the backbone gives"

@@ -17,7 +17,6 @@ Hinge = Literal["sum", "max"]
 Branches = Literal["shared", "separate"]
 Embedding = Literal["universal", "hybrid"]
 Reduction = Annotated[str, Field(pattern="^(frequency|pca|dictionary)-[1-9][0-9]{0,8}$")]
-_MARGIN = "margin of a hinge"
 
 
 Encoder = Literal["embn", "vse", "liwe"]
@@ -26,139 +25,116 @@ Encoder = Literal["embn", "vse", "liwe"]
 class UniversalModel(Block):
     """The part of a model that pretraining trains: the universal embedding of words."""
 
-    encoder: Encoder = Field(
-        default="embn",
-        description=(
-            "embn (MULE's), liwe (characters; with vectors: characters), or vse (a recurrent layer on word "
-            "vectors, whose last state is the embedding; one linear layer for images)"
-        ),
-    )
-    word_vectors: Literal["pretrained", "scratch"] = Field(
-        default="pretrained",
-        description=(
-            "pretrained (those that the experiment names, fine-tuned), or scratch (initialised at random)"
-        ),
-    )
-    universal_dim: Count = Field(default=512, description="size of the universal embedding of a word")
-    universal_layers: Literal["separate", "shared"] = Field(
-        default="separate", description="separate (a linear layer for each language) or shared (one for all)"
-    )
-    universal_mean: Literal["words", "padded"] = Field(
-        default="words",
-        description=(
-            "words, or padded (to the longest training sentence of the language, with a trained vector for "
-            "padding) as in the authors' code"
-        ),
-    )
+    encoder: Encoder = "embn"
+    """embn (MULE's), liwe (characters; with vectors: characters), or vse (a recurrent layer on word vectors,
+    whose last state is the embedding; one linear layer for images)
+    """
+    word_vectors: Literal["pretrained", "scratch"] = "pretrained"
+    """pretrained (those that the experiment names, fine-tuned), or scratch (initialised at random)"""
+    universal_dim: Count = 512
+    """size of the universal embedding of a word"""
+    universal_layers: Literal["separate", "shared"] = "separate"
+    """separate (a linear layer for each language) or shared (one for all)"""
+    universal_mean: Literal["words", "padded"] = "words"
+    """words, or padded (to the longest training sentence of the language, with a trained vector for padding)
+    as in the authors' code
+    """
 
 
 class Model(UniversalModel):
     """Architecture and sizes of a model."""
 
-    similarity: Literal["cosine", "order"] = Field(
-        default="cosine", description="cosine, or order (of order embeddings; only with ranking)"
-    )
-    multimodal_dim: Count = Field(default=512, description="size of the shared space of images and sentences")
-    recurrent: Literal["lstm", "gru", "gru_reset_before", "mean", "mlp"] = Field(
-        default="lstm",
-        description=(
-            "lstm, gru, gru_reset_before (TensorFlow's GRU, as in the authors' code), mlp (no recurrence: "
-            "the mean of the words, and a hidden layer with ReLU), or mean (no recurrence, no hidden layer)"
-        ),
-    )
-    recurrent_init: Literal["pytorch", "tensorflow"] = Field(
-        default="tensorflow",
-        description=(
-            "initial weights of the recurrent layer: pytorch (uniform), or tensorflow (Glorot, forget "
-            "gates open initially) as in the authors' code"
-        ),
-    )
-    hidden_size: Count = Field(
-        default=1024, description="units of the recurrent layer, or of mlp's hidden layer"
-    )
-    image_hidden_size: Count = Field(default=2048, description="size of the hidden layer of the image branch")
-    dropout: Annotated[float, Field(ge=0, lt=1)] = Field(
-        default=0.5, description="fraction of the hidden units that a training step leaves out"
-    )
-    batch_norm_momentum: Factor = Field(
-        default=0.1, description="PyTorch's momentum, the weight of a batch in the running mean and variance"
-    )
+    similarity: Literal["cosine", "order"] = "cosine"
+    """cosine, or order (of order embeddings; only with ranking)"""
+    multimodal_dim: Count = 512
+    """size of the shared space of images and sentences"""
+    recurrent: Literal["lstm", "gru", "gru_reset_before", "mean", "mlp"] = "lstm"
+    """lstm, gru, gru_reset_before (TensorFlow's GRU, as in the authors' code), mlp (no recurrence: the mean
+    of the words, and a hidden layer with ReLU), or mean (no recurrence, no hidden layer)
+    """
+    recurrent_init: Literal["pytorch", "tensorflow"] = "tensorflow"
+    """initial weights of the recurrent layer: pytorch (uniform), or tensorflow (Glorot, forget gates open
+    initially) as in the authors' code
+    """
+    hidden_size: Count = 1024
+    """units of the recurrent layer, or of mlp's hidden layer"""
+    image_hidden_size: Count = 2048
+    """size of the hidden layer of the image branch"""
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5
+    """fraction of the hidden units that a training step leaves out"""
+    batch_norm_momentum: Factor = 0.1
+    """PyTorch's momentum, the weight of a batch in the running mean and variance"""
 
 
 class Triplets(Block):
     """How distances become a loss."""
 
-    margin: Weight = Field(default=0.05, description="margin of the triplet loss")
-    num_hard_negatives: Count = Field(
-        default=10, description="hardest negatives that each pair is compared with"
-    )
-    distance: Literal["euclidean", "cosine"] = Field(default="euclidean", description="euclidean or cosine")
+    margin: Weight = 0.05
+    """margin of the triplet loss"""
+    num_hard_negatives: Count = 10
+    """hardest negatives that each pair is compared with"""
+    distance: Literal["euclidean", "cosine"] = "euclidean"
+    """euclidean or cosine"""
 
 
 class Matching(Block):
     """Weights of image-sentence matching (MULE, Equation 3)."""
 
-    image: Weight = Field(default=1.5, description="weight of the image term: negative images of a sentence")
-    sentence: Weight = Field(
-        default=1.0, description="weight of the sentence term: negative sentences of an image"
-    )
-    sentence_only: Weight = Field(
-        default=0.05, description="weight of the sentence-only term: sentences of other images"
-    )
+    image: Weight = 1.5
+    """weight of the image term: negative images of a sentence"""
+    sentence: Weight = 1.0
+    """weight of the sentence term: negative sentences of an image"""
+    sentence_only: Weight = 0.05
+    """weight of the sentence-only term: sentences of other images"""
 
 
 class Ranking(Block):
     """The losses of VSE and related models, instead of `matching` in experiments with ranking: true."""
 
-    margin: Weight = Field(default=0.2, description=_MARGIN)
-    hinge: Hinge = Field(
-        default="sum", description="sum (over all negatives) or max (the hardest negative only)"
-    )
-    caption_caption: Weight = Field(
-        default=0.0, description="weight of pairs of captions of one image (0: none)"
-    )
+    margin: Weight = 0.2
+    """margin of a hinge"""
+    hinge: Hinge = "sum"
+    """sum (over all negatives) or max (the hardest negative only)"""
+    caption_caption: Weight = 0.0
+    """weight of pairs of captions of one image (0: none)"""
 
 
 class Neighborhood(Block):
     """Neighbourhood constraints (NC)."""
 
-    weight: Weight = Field(default=1.0, description="weight of the constraints")
+    weight: Weight = 1.0
+    """weight of the constraints"""
 
 
 class ClassifierWeight(Block):
     """The language classifier (LC), with its weight for one data set."""
 
-    weight: Weight = Field(default=1.0e-6, description="weight of the language classifier's loss")
-    weight_applied: Literal["once", "twice"] = Field(
-        default="once", description="once, or twice as in the authors' code"
-    )
-    mean_over: Literal["sentences", "languages"] = Field(
-        default="sentences",
-        description=(
-            "sentences (a mean over all of a batch, in which a language with fewer of them weighs "
-            "less), or languages (the mean of their means) as in the authors' code"
-        ),
-    )
+    weight: Weight = 1.0e-6
+    """weight of the language classifier's loss"""
+    weight_applied: Literal["once", "twice"] = "once"
+    """once, or twice as in the authors' code"""
+    mean_over: Literal["sentences", "languages"] = "sentences"
+    """sentences (a mean over all of a batch, in which a language with fewer of them weighs less), or
+    languages (the mean of their means) as in the authors' code
+    """
 
 
 class Classifier(ClassifierWeight):
     """The language classifier (LC), for all data sets."""
 
-    weights: dict[Literal["multi30k", "mscoco"], Weight] = Field(
-        default={},
-        description=(
-            "other weights for data sets, by the paper's data set that they stand for, such as "
-            "{mscoco: 1.0e-5}"
-        ),
-    )
+    weights: dict[Literal["multi30k", "mscoco"], Weight] = Field(default={})
+    """other weights for data sets, by the paper's data set that they stand for, such as {mscoco: 1.0e-5}"""
 
 
 class Masking(Block):
     """Masked cross-language modelling (SMALR's MCLM), for experiments with masking: true."""
 
-    mask_probability: Fraction = Field(default=0.2, description="fraction of the words that are masked")
-    weight: Weight = Field(default=1.0e-4, description="weight of the masked words' loss")
-    matching: Weight = Field(default=1.0, description="weight of the matching of masked sentences")
+    mask_probability: Fraction = 0.2
+    """fraction of the words that are masked"""
+    weight: Weight = 1.0e-4
+    """weight of the masked words' loss"""
+    matching: Weight = 1.0
+    """weight of the matching of masked sentences"""
 
 
 class Losses(Block):
@@ -182,98 +158,83 @@ class LossOverrides(Sparse):
 class LossSwitches(Sparse):
     """Which losses an experiment has."""
 
-    ranking: bool = Field(
-        default=False,
-        description=(
-            "whether the losses of VSE and related models replace the matching loss of MULE's Equation 3"
-        ),
-    )
-    neighborhood: bool = Field(default=False, description="NC of the MULE paper")
-    classifier: bool = Field(default=False, description="LC of the MULE paper")
-    masking: bool = Field(default=False, description="SMALR's MCLM")
+    ranking: bool = False
+    """whether the losses of VSE and related models replace the matching loss of MULE's Equation 3"""
+    neighborhood: bool = False
+    """NC of the MULE paper"""
+    classifier: bool = False
+    """LC of the MULE paper"""
+    masking: bool = False
+    """SMALR's MCLM"""
 
 
 class WordRegularizer(Block):
     """The penalty on word vectors that move."""
 
-    weight: Weight = Field(default=5.0e-7, description="weight of the penalty")
-    regularize_toward: Literal["initial", "previous_epoch"] = Field(
-        default="initial", description="initial, or previous_epoch as in the authors' code"
-    )
+    weight: Weight = 5.0e-7
+    """weight of the penalty"""
+    regularize_toward: Literal["initial", "previous_epoch"] = "initial"
+    """initial, or previous_epoch as in the authors' code"""
 
 
 class Liwe(Block):
     """Sizes, loss and training schedule of LIWE (Wehrmann et al. 2019, from their public code)."""
 
-    character_dim: Count = Field(
-        default=24, description="size of a character's vector: 24 in S-LIWE, 120 in L-LIWE"
-    )
-    max_word_length: Count = Field(default=26, description="characters of a word that are read")
-    layers: Annotated[list[Count], Field(min_length=1)] = Field(
-        default=[384, 448, 300], description="sizes of the layers over a word's characters"
-    )
-    margin: Weight = Field(default=0.2, description=_MARGIN)
-    image_base: Fraction = Field(default=0.991, description="b of k = 1 - b^step between captions and images")
-    caption_base: Fraction = Field(
-        default=0.91, description="b of k = 1 - b^step between the captions of two languages"
-    )
-    learning_rate_decay_after: Count = Field(
-        default=10_000, description="steps after which the learning rate drops"
-    )
-    learning_rate_decay: Factor = Field(default=0.1, description="factor by which the learning rate drops")
-    validate_every: Count = Field(default=500, description="steps between two validations")
+    character_dim: Count = 24
+    """size of a character's vector: 24 in S-LIWE, 120 in L-LIWE"""
+    max_word_length: Count = 26
+    """characters of a word that are read"""
+    layers: Annotated[list[Count], Field(min_length=1)] = Field(default=[384, 448, 300])
+    """sizes of the layers over a word's characters"""
+    margin: Weight = 0.2
+    """margin of a hinge"""
+    image_base: Fraction = 0.991
+    """b of k = 1 - b^step between captions and images"""
+    caption_base: Fraction = 0.91
+    """b of k = 1 - b^step between the captions of two languages"""
+    learning_rate_decay_after: Count = 10_000
+    """steps after which the learning rate drops"""
+    learning_rate_decay: Factor = 0.1
+    """factor by which the learning rate drops"""
+    validate_every: Count = 500
+    """steps between two validations"""
 
 
 class Hybrid(Block):
     """The hybrid embedding of SMALR, for experiments with embedding: hybrid."""
 
-    frequent_words: Number = Field(
-        default=5000,
-        description="most frequent words of a language that have vectors of their own, 0 for none",
-    )
-    frequent_dim: Count = Field(
-        default=50, description="dimension of such a vector: principal components of the pretrained one"
-    )
-    latent_entries: Count = Field(
-        default=40_000, description="entries of the latent vocabulary before unused ones are dropped"
-    )
+    frequent_words: Number = 5000
+    """most frequent words of a language that have vectors of their own, 0 for none"""
+    frequent_dim: Count = 50
+    """dimension of such a vector: principal components of the pretrained one"""
+    latent_entries: Count = 40_000
+    """entries of the latent vocabulary before unused ones are dropped"""
 
 
 class Exploration(Block):
     """How a word chooses an entry of the latent vocabulary."""
 
-    exploration: Fraction = Field(
-        default=0.2, description="probability that a word is assigned a random one of its best entries"
-    )
-    top_m: Count = Field(
-        default=20,
-        description="M of the paper: entries of the latent vocabulary from which a word's is chosen",
-    )
-    gradient: Literal["straight_through", "softmax"] = Field(
-        default="softmax",
-        description="how gradients pass the choice of an entry: straight_through or softmax (docs/smalr.md)",
-    )
-    pairs: Literal["all", "different"] = Field(
-        default="all",
-        description=(
-            "which sentences of an image are positives: all, or different (only those in different languages)"
-        ),
-    )
+    exploration: Fraction = 0.2
+    """probability that a word is assigned a random one of its best entries"""
+    top_m: Count = 20
+    """M of the paper: entries of the latent vocabulary from which a word's is chosen"""
+    gradient: Literal["straight_through", "softmax"] = "softmax"
+    """how gradients pass the choice of an entry: straight_through or softmax (docs/smalr.md)"""
+    pairs: Literal["all", "different"] = "all"
+    """which sentences of an image are positives: all, or different (only those in different languages)"""
 
 
 class Consistency(Block):
     """The network over the scores of a query and its translations (CLC)."""
 
-    hidden: Count = Field(default=32, description="size of the hidden layer")
-    iterations: Count = Field(default=30, description="optimisation steps on the validation split")
-    learning_rate: Rate = Field(
-        default=1.0e-2,
-        description="learning rate of Adam; with 1e-3 the weights of the languages stay nearly equal",
-    )
-    initial_weight: Rate = Field(
-        default=1.0,
-        description="initial score where all languages score 1; 1 makes the initial score the mean",
-    )
+    hidden: Count = 32
+    """size of the hidden layer"""
+    iterations: Count = 30
+    """optimisation steps on the validation split"""
+    learning_rate: Rate = 1.0e-2
+    """learning rate of Adam; with 1e-3 the weights of the languages stay nearly equal"""
+    initial_weight: Rate = 1.0
+    """initial score where all languages score 1; 1 makes the initial score the mean"""
 
 
 class ChosenLosses(Block):
@@ -297,9 +258,8 @@ class RunSettings(Block):
     seed: Seed
     languages: list[LanguageCode]
     caption_origins: Origins
-    max_caption_length: Count | None = Field(
-        default=None, description="tokens of a caption that are kept; null: all"
-    )
+    max_caption_length: Count | None = None
+    """tokens of a caption that are kept; null: all"""
 
 
 class EmbeddingSettings(Block):

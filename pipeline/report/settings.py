@@ -1,7 +1,5 @@
 """Settings of the report and its figures."""
 
-from pydantic import Field
-
 from pipeline.common.block import Block, Count, Seed
 from pipeline.datasets.settings import Origins, Scale
 from pipeline.tables.settings import Table
@@ -14,10 +12,12 @@ class ReportSettings(Block):
     papers_data: list[str]
     seeds: list[Seed]
     tables: dict[str, Table]
-    configured: dict[str, dict[str, str]] = Field(description="blocks that are shown, with their values")
+    configured: dict[str, dict[str, str]]
+    """blocks that are shown, with their values"""
     caption_origins: dict[str, Origins]
     stands_for: dict[str, str]
-    left_out: dict[str, list[str]] = Field(description="rows that are not filled, by table")
+    left_out: dict[str, list[str]]
+    """rows that are not filled, by table"""
 
 
 class RetrievedSettings(Block):

@@ -29,47 +29,36 @@ TableName = Annotated[str, Field(pattern="^([A-Za-z0-9_-]+/)?[A-Za-z0-9_-]+$")]
 class Configuration(LearningBlocks):
     """Every key of the configuration; its defaults are the papers' sizes, of scale `paper`."""
 
-    scale: Scale = Field(description="demo, flickr8k or paper")
-    seeds: Annotated[list[Seed], Field(min_length=1), Unique] = Field(
-        default=[0], description="seeds; every model is trained with each of them"
-    )
-    report: Annotated[list[str], Field(min_length=1), Unique] = Field(
-        default=[],
-        description=(
-            "tables to include in results/report.html and results/claims.csv, such as [table2, table4]; "
-            "by default all"
-        ),
-    )
-    tensorboard: bool = Field(
-        default=False,
-        description=(
-            "whether trainings write event files, into work/{scale}/tensorboard; changes no result and "
-            "reruns nothing"
-        ),
-    )
-    gpu: Literal[0, 1] = Field(
-        default=1, description="0 or 1: GPUs that each extraction or training job requests"
-    )
-    datasets: Annotated[dict[DatasetName, Dataset], Field(min_length=1)] = Field(
-        description="the data sets by name"
-    )
+    scale: Scale
+    """demo, flickr8k or paper"""
+    seeds: Annotated[list[Seed], Field(min_length=1), Unique] = Field(default=[0])
+    """seeds; every model is trained with each of them"""
+    report: Annotated[list[str], Field(min_length=1), Unique] = Field(default=[])
+    """tables to include in results/report.html and results/claims.csv, such as [table2, table4]; by default
+    all
+    """
+    tensorboard: bool = False
+    """whether trainings write event files, into work/{scale}/tensorboard; changes no result and reruns
+    nothing
+    """
+    gpu: Literal[0, 1] = 1
+    """0 or 1: GPUs that each extraction or training job requests"""
+    datasets: Annotated[dict[DatasetName, Dataset], Field(min_length=1)]
+    """the data sets by name"""
     sources: Sources = Field(default_factory=Sources)
     images: Images = Field(default_factory=Images)
     translation: Translation = Field(default_factory=Translation)
     words: Words = Field(default_factory=Words)
-    muse: Literal["align", "file"] = Field(
-        default="file",
-        description=(
-            "align (FastText vectors aligned to the English space with a bilingual dictionary) or file "
-            "(published wiki.multi.XX vectors)"
-        ),
-    )
+    muse: Literal["align", "file"] = "file"
+    """align (FastText vectors aligned to the English space with a bilingual dictionary) or file (published
+    wiki.multi.XX vectors)
+    """
     bert: Bert = Field(default_factory=Bert)
     consistency: Consistency = Field(default_factory=Consistency)
-    experiments: dict[ExperimentName, Experiment] = Field(
-        default={}, description="every model that can be trained"
-    )
-    tables: dict[TableName, Table] = Field(default={}, description="every table of results")
+    experiments: dict[ExperimentName, Experiment] = Field(default={})
+    """every model that can be trained"""
+    tables: dict[TableName, Table] = Field(default={})
+    """every table of results"""
 
     _papers_data: list[str] = PrivateAttr(default=[])
     _experiments: dict[str, dict[str, DatasetExperiment]] = PrivateAttr(default_factory=dict)

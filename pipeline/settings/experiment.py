@@ -83,55 +83,39 @@ _OF_TASKS = set(Resources.model_fields)
 class ExperimentKeys(LossSwitches):
     """What an experiment is, whatever its languages."""
 
-    one_per_language: bool = Field(
-        default=False, description="whether there is one model per language, named `{experiment}-{language}`"
-    )
-    branches: Branches = Field(
-        description="shared or separate: one sentence branch for all languages, or one each"
-    )
-    vectors: Literal["fasttext", "muse", "bert", "characters"] = Field(
-        default="fasttext",
-        description=(
-            "fasttext (the default), muse (aligned across languages), bert (frozen sentence vectors) or "
-            "characters (with encoder liwe)"
-        ),
-    )
-    captions: Captions = Field(
-        description=(
-            "human (the data set's own), human+mt (and all translations between English and the others), mt "
-            "(own captions in English, only translations from English in the others) or augmented (the data "
-            "set's own, and translations from English until an image has five in each language)"
-        )
-    )
-    reduction: Reduction | None = Field(
-        default=None, description="a smaller vocabulary; default: the whole one"
-    )
+    one_per_language: bool = False
+    """whether there is one model per language, named `{experiment}-{language}`"""
+    branches: Branches
+    """shared or separate: one sentence branch for all languages, or one each"""
+    vectors: Literal["fasttext", "muse", "bert", "characters"] = "fasttext"
+    """fasttext (the default), muse (aligned across languages), bert (frozen sentence vectors) or characters
+    (with encoder liwe)
+    """
+    captions: Captions
+    """human (the data set's own), human+mt (and all translations between English and the others), mt (own
+    captions in English, only translations from English in the others) or augmented (the data set's own, and
+    translations from English until an image has five in each language)
+    """
+    reduction: Reduction | None = None
+    """a smaller vocabulary; default: the whole one"""
     selection: Annotated[dict[LanguageCode, CaptionSelection], Field(min_length=1)] | None = Field(
         default=None, title="the captions that an experiment of *Lessons* uses, by language"
     )
-    c2c: bool = Field(default=False, description="whether some steps use pairs of captions in two languages")
-    stop_on_each_language: bool = Field(
-        default=False,
-        description=(
-            "whether there is one model per language, trained on all languages and stopped on the recalls "
-            "of its own"
-        ),
-    )
-    features: Text | None = Field(
-        default=None, description="a key of images.sets; default: the features of images itself"
-    )
-    pretraining: bool = Field(default=False, description="LP of the MULE paper")
-    embedding: Embedding = Field(
-        default="universal",
-        description="universal (the default), or hybrid (SMALR's HEM and LA, instead of one vector per word)",
-    )
-    steps_of: Text | None = Field(
-        default=None,
-        description=(
-            "an experiment whose number of steps and learning rates this one is trained with, whatever its "
-            "own captions; default: its own"
-        ),
-    )
+    c2c: bool = False
+    """whether some steps use pairs of captions in two languages"""
+    stop_on_each_language: bool = False
+    """whether there is one model per language, trained on all languages and stopped on the recalls of its own
+    """
+    features: Text | None = None
+    """a key of images.sets; default: the features of images itself"""
+    pretraining: bool = False
+    """LP of the MULE paper"""
+    embedding: Embedding = "universal"
+    """universal (the default), or hybrid (SMALR's HEM and LA, instead of one vector per word)"""
+    steps_of: Text | None = None
+    """an experiment whose number of steps and learning rates this one is trained with, whatever its own
+    captions; default: its own
+    """
     settings: Overrides = Field(default_factory=Overrides, title="overrides for this experiment")
 
     @property
@@ -146,13 +130,10 @@ LanguageList = Annotated[list[LanguageCode], Field(min_length=1)]
 class Experiment(ExperimentKeys):
     """An experiment of the configuration."""
 
-    languages: Literal["all"] | LanguageList | None = Field(
-        default=None,
-        description=(
-            "a list of some of the data set's languages, or all (including its translated_languages); "
-            "default: its languages"
-        ),
-    )
+    languages: Literal["all"] | LanguageList | None = None
+    """a list of some of the data set's languages, or all (including its translated_languages); default: its
+    languages
+    """
 
     def contradictions(self) -> Iterator[str]:
         if self.settings.liwe and "max_word_length" in self.settings.liwe.model_fields_set:
@@ -192,9 +173,8 @@ class DatasetExperiment(ExperimentKeys):
     """An experiment on a data set, with its languages in the data set's order."""
 
     languages: list[LanguageCode]
-    stop_on: list[LanguageCode] | None = Field(
-        default=None, description="languages whose validation recalls end the training; default: all"
-    )
+    stop_on: list[LanguageCode] | None = None
+    """languages whose validation recalls end the training; default: all"""
 
 
 def on_languages(

@@ -13,9 +13,12 @@ from pipeline.translation.settings import MarianProvider
 class HubModels(Block):
     """Models of the Hugging Face hub that jobs would download, by their purpose."""
 
-    backbones: list[str] = Field(default=[], description="names of timm")
-    bert: str | None = Field(default=None, description="name on the hub")
-    marian: dict[str, str | None] = Field(default={}, description="names, with a commit or tag, or null")
+    backbones: list[str] = Field(default=[])
+    """names of timm"""
+    bert: str | None = None
+    """name on the hub"""
+    marian: dict[str, str | None] = Field(default={})
+    """names, with a commit or tag, or null"""
 
 
 def hub_models(settings: Configuration, pairs: Iterable[str]) -> HubModels:

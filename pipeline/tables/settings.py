@@ -17,30 +17,27 @@ Columns = dict[str, Languages]
 class Row(Sparse):
     """A row of a table: an experiment, and how it is evaluated."""
 
-    section: str | None = Field(default=None, description="part of the table, such as (a)")
-    row: Number = Field(description="its number, 0 or more")
-    group: str | None = Field(default=None, description="heading above the row")
-    method: str = Field(description="what the paper calls the method")
-    training_data: str | None = Field(default=None, description="the paper's name for the training data")
-    single_model: Literal["Y", "N"] | None = Field(
-        default=None, description="Y or N: whether one model has all languages"
-    )
-    experiment: str = Field(
-        description="a key of experiments, or `{experiment}-{language}` of one that is one_per_language"
-    )
-    queries: Queries | None = Field(
-        default=None, description="original (the default), or translated (into the model's language)"
-    )
-    consistency: Literal["average", "learned"] | None = Field(
-        default=None,
-        description=(
-            "average (the mean over a query and its translations, CLC-A) or learned (CLC-C); default: "
-            "only the query"
-        ),
-    )
-    columns: Columns | None = Field(
-        default=None, description="the columns that the row has, if not all of the table's"
-    )
+    section: str | None = None
+    """part of the table, such as (a)"""
+    row: Number
+    """its number, 0 or more"""
+    group: str | None = None
+    """heading above the row"""
+    method: str
+    """what the paper calls the method"""
+    training_data: str | None = None
+    """the paper's name for the training data"""
+    single_model: Literal["Y", "N"] | None = None
+    """Y or N: whether one model has all languages"""
+    experiment: str
+    """a key of experiments, or `{experiment}-{language}` of one that is one_per_language"""
+    queries: Queries | None = None
+    """original (the default), or translated (into the model's language)"""
+    consistency: Literal["average", "learned"] | None = None
+    """average (the mean over a query and its translations, CLC-A) or learned (CLC-C); default: only the query
+    """
+    columns: Columns | None = None
+    """the columns that the row has, if not all of the table's"""
 
     def contradictions(self) -> Iterator[str]:
         if self.consistency and self.queries:
@@ -50,32 +47,24 @@ class Row(Sparse):
 class Table(Sparse):
     """A table of results."""
 
-    paper: Paper | None = Field(
-        default=None, description="the paper that it belongs to: mule, smalr or lessons"
-    )
-    table: int | None = Field(default=None, description="its number, if the paper prints it")
-    caption: str | None = Field(default=None, description="what it shows, a sentence for the report")
-    averages: bool | None = Field(
-        default=None,
-        description=(
-            "whether it has two columns of means over languages for each data set, HA (languages with human "
-            "captions) and A (all languages of the table)"
-        ),
-    )
-    metrics: Literal["mR", "all"] | Annotated[list[Recall], Field(min_length=1), Unique] | None = Field(
-        default=None,
-        description=(
-            "mR (the mean recall; default), all (the six recalls too), or a list of recalls, such as "
-            "[i2s_R@10]"
-        ),
-    )
-    columns: Columns = Field(
-        description="languages of each data set, in the paper's order: multi30k, mscoco, or one of yours"
-    )
-    rows: Annotated[list[Row], Field(min_length=1)] = Field(description="the rows, each an experiment")
-    add_rows: Annotated[list[Row], Field(min_length=1)] | None = Field(
-        default=None, description="further rows, after those of the table, which need not be repeated"
-    )
+    paper: Paper | None = None
+    """the paper that it belongs to: mule, smalr or lessons"""
+    table: int | None = None
+    """its number, if the paper prints it"""
+    caption: str | None = None
+    """what it shows, a sentence for the report"""
+    averages: bool | None = None
+    """whether it has two columns of means over languages for each data set, HA (languages with human
+    captions) and A (all languages of the table)
+    """
+    metrics: Literal["mR", "all"] | Annotated[list[Recall], Field(min_length=1), Unique] | None = None
+    """mR (the mean recall; default), all (the six recalls too), or a list of recalls, such as [i2s_R@10]"""
+    columns: Columns
+    """languages of each data set, in the paper's order: multi30k, mscoco, or one of yours"""
+    rows: Annotated[list[Row], Field(min_length=1)]
+    """the rows, each an experiment"""
+    add_rows: Annotated[list[Row], Field(min_length=1)] | None = None
+    """further rows, after those of the table, which need not be repeated"""
 
     def contradictions(self) -> Iterator[str]:
         """Two rows share a number, or a row has a column that its table lacks."""
@@ -111,20 +100,23 @@ class TableSettings(Block):
     """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
 
     scale: Scale
-    papers_data: list[str] = Field(description="the data sets that are the paper's own")
+    papers_data: list[str]
+    """the data sets that are the paper's own"""
     seeds: list[Seed]
     table: Table
-    datasets: dict[str, str] = Field(description="the data set that stands for one of the papers")
-    languages: dict[str, list[LanguageCode]] = Field(description="languages of each data set's own captions")
-    trained: dict[str, dict[str, list[LanguageCode]]] = Field(
-        description="languages of each experiment that the rows name, by data set"
-    )
-    left_out: list[str] = Field(description="rows that are not filled, each with the reason")
+    datasets: dict[str, str]
+    """the data set that stands for one of the papers"""
+    languages: dict[str, list[LanguageCode]]
+    """languages of each data set's own captions"""
+    trained: dict[str, dict[str, list[LanguageCode]]]
+    """languages of each experiment that the rows name, by data set"""
+    left_out: list[str]
+    """rows that are not filled, each with the reason"""
     caption_origins: dict[str, Origins]
-    one_per_language: list[str] = Field(description="experiments with one model per language")
-    human: dict[str, list[LanguageCode]] | None = Field(
-        default=None, description="languages with human captions, of a table with averages"
-    )
+    one_per_language: list[str]
+    """experiments with one model per language"""
+    human: dict[str, list[LanguageCode]] | None = None
+    """languages with human captions, of a table with averages"""
 
 
 class ClaimSettings(Block):

@@ -22,174 +22,138 @@ from pipeline.models.settings import (
 
 Captions = Literal["human", "human+mt", "mt", "augmented"]
 Part = Literal["translation", "comparable"]
-_EPOCHS = "passes over the training data, as training.epoch_unit counts them"
-_LEARNING_RATE = "learning rate of Adam"
 
 
 class Resources(Block):
     """What a training runs with."""
 
-    threads: Count = Field(default=4, description="CPU threads of PyTorch, and CPU cores of the job")
-    deterministic: bool = Field(
-        default=False,
-        description="whether only deterministic algorithms are used, also on a GPU (docs/architecture.md)",
-    )
-    precision: Literal["float32", "tf32"] = Field(default="float32", description="float32, or on a GPU tf32")
+    threads: Count = 4
+    """CPU threads of PyTorch, and CPU cores of the job"""
+    deterministic: bool = False
+    """whether only deterministic algorithms are used, also on a GPU (docs/architecture.md)"""
+    precision: Literal["float32", "tf32"] = "float32"
+    """float32, or on a GPU tf32"""
 
 
 class Batches(Resources):
     """How batches are drawn and computed, in pretraining as in training."""
 
-    epoch_unit: Literal["sentences", "images"] = Field(
-        default="sentences",
-        description=(
-            "what an epoch is a pass over: sentences (of the language with the most, as in the authors' "
-            "code) or images"
-        ),
-    )
-    batch_images: Annotated[int, Field(ge=2, le=LARGEST)] = Field(
-        default=450, description="images in a batch"
-    )
-    sentences_per_image: Count = Field(
-        default=2, description="sentences of each image in a batch, for each language"
-    )
-    repeat_captions: bool = Field(
-        default=False,
-        description="whether an image with fewer captions repeats them to reach sentences_per_image",
-    )
-    images_in_batch: Literal["distinct", "sampled_by_sentence"] = Field(
-        default="distinct", description="distinct, or sampled_by_sentence as in the authors' code"
-    )
+    epoch_unit: Literal["sentences", "images"] = "sentences"
+    """what an epoch is a pass over: sentences (of the language with the most, as in the authors' code) or
+    images
+    """
+    batch_images: Annotated[int, Field(ge=2, le=LARGEST)] = 450
+    """images in a batch"""
+    sentences_per_image: Count = 2
+    """sentences of each image in a batch, for each language"""
+    repeat_captions: bool = False
+    """whether an image with fewer captions repeats them to reach sentences_per_image"""
+    images_in_batch: Literal["distinct", "sampled_by_sentence"] = "distinct"
+    """distinct, or sampled_by_sentence as in the authors' code"""
 
 
 class TrainingSchedule(Batches):
     """How a model is trained."""
 
-    epochs: Count = Field(default=20, description=_EPOCHS)
-    learning_rate: Rate = Field(default=1.0e-4, description=_LEARNING_RATE)
-    learning_rate_decay: Factor = Field(
-        default=1.0, description="factor by which the learning rate is multiplied after each epoch"
-    )
-    max_grad_norm: Annotated[float | None, Field(gt=0)] = Field(
-        default=None, description="norm to which gradients are clipped, or null: no clipping"
-    )
+    epochs: Count = 20
+    """passes over the training data, as training.epoch_unit counts them"""
+    learning_rate: Rate = 1.0e-4
+    """learning rate of Adam"""
+    learning_rate_decay: Factor = 1.0
+    """factor by which the learning rate is multiplied after each epoch"""
+    max_grad_norm: Annotated[float | None, Field(gt=0)] = None
+    """norm to which gradients are clipped, or null: no clipping"""
 
 
 class Training(TrainingSchedule):
     """How models are trained."""
 
-    image_groups: bool = Field(
-        default=True,
-        description="whether images are sampled equally from the groups of a data set, if it has any",
-    )
+    image_groups: bool = True
+    """whether images are sampled equally from the groups of a data set, if it has any"""
 
 
 class Pretraining(Block):
     """Pretraining of the linear layers into the universal embedding (LP of the MULE paper)."""
 
-    epochs: Count = Field(default=5, description=_EPOCHS)
-    learning_rate: Rate = Field(default=1.0e-4, description=_LEARNING_RATE)
+    epochs: Count = 5
+    """passes over the training data, as training.epoch_unit counts them"""
+    learning_rate: Rate = 1.0e-4
+    """learning rate of Adam"""
 
 
 class Assignment(Exploration):
     """The assignment of words to entries, which is the hybrid embedding's pretraining."""
 
-    epochs: Count = Field(default=5, description=_EPOCHS)
-    learning_rate: Rate = Field(default=1.0e-3, description=_LEARNING_RATE)
+    epochs: Count = 5
+    """passes over the training data, as training.epoch_unit counts them"""
+    learning_rate: Rate = 1.0e-3
+    """learning rate of Adam"""
 
 
 class TaskTraining(Block):
     """The training of *Lessons*' experiments, task by task (Section 3)."""
 
-    margin: Weight = Field(default=0.2, description="margin of a hinge")
-    hinge: Hinge = Field(
-        default="max",
-        description="sum (over all negatives) or max (the hardest negative only, as in the paper)",
-    )
-    batch_size: Annotated[int, Field(ge=2, le=LARGEST)] = Field(
-        default=128, description="captions, or pairs of captions, in a batch"
-    )
-    pair_step_probability: Factor = Field(
-        default=0.5, description="probability of a step on caption pairs in experiments with c2c"
-    )
-    validate_every: Count = Field(
-        default=500,
-        description=(
-            "steps between two validations of a multilingual model; a monolingual one is validated after "
-            "each pass"
-        ),
-    )
-    patience: Count = Field(
-        default=10, description="validations without improvement after which training ends"
-    )
-    max_steps: Count = Field(
-        default=1_000_000,
-        description="maximum number of steps; training lasts at least until the first validation",
-    )
-    learning_rate: Rate = Field(default=2.0e-4, description=_LEARNING_RATE)
-    divide_learning_rate_every: Annotated[int | None, Field(ge=1, le=LARGEST)] = Field(
-        default=None,
-        description=(
-            "passes after which the learning rate of a model of one language is divided by ten (15 in the "
-            "public code), or null: constant; models of several languages have a constant learning rate"
-        ),
-    )
-    max_grad_norm: Annotated[float, Field(gt=0)] = Field(
-        default=2.0, description="norm to which gradients are clipped"
-    )
-    lengths_in_pairs: Literal["correct", "reversed"] = Field(
-        default="correct",
-        description=(
-            "correct, or reversed (in a batch of pairs, the shortest caption is read as if it were as long "
-            "as the longest) as in the public code"
-        ),
-    )
-    validated_by_fives: Annotated[list[LanguageCode], Unique] = Field(
-        default=[],
-        description=(
-            "languages whose validation assumes that five consecutive captions belong to one image, as "
-            "the public code does for the languages that it calls en and de"
-        ),
-    )
+    margin: Weight = 0.2
+    """margin of a hinge"""
+    hinge: Hinge = "max"
+    """sum (over all negatives) or max (the hardest negative only, as in the paper)"""
+    batch_size: Annotated[int, Field(ge=2, le=LARGEST)] = 128
+    """captions, or pairs of captions, in a batch"""
+    pair_step_probability: Factor = 0.5
+    """probability of a step on caption pairs in experiments with c2c"""
+    validate_every: Count = 500
+    """steps between two validations of a multilingual model; a monolingual one is validated after each pass
+    """
+    patience: Count = 10
+    """validations without improvement after which training ends"""
+    max_steps: Count = 1_000_000
+    """maximum number of steps; training lasts at least until the first validation"""
+    learning_rate: Rate = 2.0e-4
+    """learning rate of Adam"""
+    divide_learning_rate_every: Annotated[int | None, Field(ge=1, le=LARGEST)] = None
+    """passes after which the learning rate of a model of one language is divided by ten (15 in the public
+    code), or null: constant; models of several languages have a constant learning rate
+    """
+    max_grad_norm: Annotated[float, Field(gt=0)] = 2.0
+    """norm to which gradients are clipped"""
+    lengths_in_pairs: Literal["correct", "reversed"] = "correct"
+    """correct, or reversed (in a batch of pairs, the shortest caption is read as if it were as long as the
+    longest) as in the public code
+    """
+    validated_by_fives: Annotated[list[LanguageCode], Unique] = Field(default=[])
+    """languages whose validation assumes that five consecutive captions belong to one image, as the public
+    code does for the languages that it calls en and de
+    """
 
 
 class SelectionRules(Block):
     """What decides which captions *Lessons*' experiments read."""
 
-    min_count: Count = Field(
-        default=4,
-        description="minimum number of occurrences in a language's training captions; rarer words are UNK",
-    )
-    sampling_seed: Seed = Field(default=0, description="seed for sampling captions and halves")
-    halves: Literal["shared", "per_language"] = Field(
-        default="shared",
-        description=(
-            "shared (the same halves in all languages), or per_language (separate halves for each) as in "
-            "the public code"
-        ),
-    )
-    pairs_of: Literal["selected", "all_images", "sampled_again"] = Field(
-        default="selected",
-        description=(
-            "selected (pairs of the selected captions); as in the public code all_images (of the halved "
-            "images too), or sampled_again (of another sample of captions)"
-        ),
-    )
+    min_count: Count = 4
+    """minimum number of occurrences in a language's training captions; rarer words are UNK"""
+    sampling_seed: Seed = 0
+    """seed for sampling captions and halves"""
+    halves: Literal["shared", "per_language"] = "shared"
+    """shared (the same halves in all languages), or per_language (separate halves for each) as in the public
+    code
+    """
+    pairs_of: Literal["selected", "all_images", "sampled_again"] = "selected"
+    """selected (pairs of the selected captions); as in the public code all_images (of the halved images too),
+    or sampled_again (of another sample of captions)
+    """
 
 
 class CaptionSelection(Sparse):
     """Which captions of a language an experiment of *Lessons* uses."""
 
-    parts: Annotated[list[Part], Field(min_length=1), Unique] = Field(
-        description="parts of the data that are trained and validated on: translation, comparable, or both"
-    )
-    tested_on: Part = Field(description="translation or comparable: the part that provides the test captions")
-    captions_per_image: Count | None = Field(
-        default=None, description="captions of each image; others are left out; by default all are used"
-    )
-    images: Literal["all", "first", "second"] = Field(
-        default="all", description="all, or a half of the training images: first or second"
-    )
+    parts: Annotated[list[Part], Field(min_length=1), Unique]
+    """parts of the data that are trained and validated on: translation, comparable, or both"""
+    tested_on: Part
+    """translation or comparable: the part that provides the test captions"""
+    captions_per_image: Count | None = None
+    """captions of each image; others are left out; by default all are used"""
+    images: Literal["all", "first", "second"] = "all"
+    """all, or a half of the training images: first or second"""
 
 
 class SelectionRecord(SelectionRules):
@@ -207,9 +171,8 @@ class DataSettings(RunSettings):
 
     captions: Captions
     groups: list[list[LanguageCode]]
-    translated: Languages | None = Field(
-        default=None, description="languages whose captions are all translations"
-    )
+    translated: Languages | None = None
+    """languages whose captions are all translations"""
     reduction: Reduction | None = None
 
 

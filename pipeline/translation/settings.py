@@ -35,7 +35,8 @@ class FilesProvider(ProviderBlock):
     """Translations that came with the data."""
 
     provider: Literal["files"]
-    origin: Text = Field(description="the origin of the translations that came with the data, such as google")
+    origin: Text
+    """the origin of the translations that came with the data, such as google"""
 
 
 class TranslatorBlock(ProviderBlock):
@@ -57,18 +58,18 @@ class MarianProvider(TranslatorBlock):
     """Models on this machine."""
 
     provider: Literal["marian"]
-    model: Text = Field(
-        description="a folder or a name on the hub; {source} and {target} stand for the languages"
-    )
-    revision: Text | None = Field(default=None, description="commit or tag of a model on the hub")
-    prefix: str = Field(
-        default="", description="what a multilingual model expects before each caption, such as >>fra<<"
-    )
-    beams: Count = Field(default=4, description="beams of the search")
-    batch_size: Count = Field(default=32, description="captions in a batch")
-    device: Literal["auto", "cpu", "cuda"] = Field(
-        default="auto", description="cpu, cuda, or auto: cuda where there is one"
-    )
+    model: Text
+    """a folder or a name on the hub; {source} and {target} stand for the languages"""
+    revision: Text | None = None
+    """commit or tag of a model on the hub"""
+    prefix: str = ""
+    """what a multilingual model expects before each caption, such as >>fra<<"""
+    beams: Count = 4
+    """beams of the search"""
+    batch_size: Count = 32
+    """captions in a batch"""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """cpu, cuda, or auto: cuda where there is one"""
 
     def model_of(self, source: str, target: str) -> str:
         """The folder or name of the model of a pair."""
@@ -79,15 +80,12 @@ class ServiceProvider(TranslatorBlock):
     """A web service. Its keys are read only from environment variables (docs/translation.md)."""
 
     provider: Literal["google", "deepl", "libre", "microsoft", "baidu", "mymemory"]
-    url: Annotated[str, Field(pattern=r"^https?://[^@?#\s]+$")] | None = Field(
-        default=None, description="another address of the service, without user, password or key"
-    )
-    version: Text | None = Field(
-        default=None, description="an arbitrary label; a new one translates all captions again"
-    )
-    codes: dict[LanguageCode, Text] | None = Field(
-        default=None, description="the service's codes for languages, if they differ from the known codes"
-    )
+    url: Annotated[str, Field(pattern=r"^https?://[^@?#\s]+$")] | None = None
+    """another address of the service, without user, password or key"""
+    version: Text | None = None
+    """an arbitrary label; a new one translates all captions again"""
+    codes: dict[LanguageCode, Text] | None = None
+    """the service's codes for languages, if they differ from the known codes"""
 
     def contradictions(self) -> Iterator[str]:
         if self.provider == "libre" and self.url is None:
@@ -106,26 +104,17 @@ class _AnyProvider(Block):
 class Translation(Block):
     """Providers of translations, and the cache of machine translations."""
 
-    dictionaries: PathText | None = Field(
-        default=None, description="folder of bilingual dictionaries, en-de.txt; null: MUSE's, downloaded"
-    )
-    default: Provider | None = Field(
-        default=None,
-        description=(
-            "a provider, such as {provider: google}, or null: only pairs named in translation.pairs are "
-            "translated"
-        ),
-    )
-    pairs: dict[PairText, Provider] = Field(
-        default={},
-        description="a provider for pairs of languages, such as {en-zh: {provider: files, origin: google}}",
-    )
-    cache: PathText = Field(
-        default="work/translations.sqlite", description="cache of machine translations, shared by all scales"
-    )
-    requests_per_second: Rate = Field(
-        default=1.0, description="requests to a web service; it changes no translation and reruns nothing"
-    )
+    dictionaries: PathText | None = None
+    """folder of bilingual dictionaries, en-de.txt; null: MUSE's, downloaded"""
+    default: Provider | None = None
+    """a provider, such as {provider: google}, or null: only pairs named in translation.pairs are translated
+    """
+    pairs: dict[PairText, Provider] = Field(default={})
+    """a provider for pairs of languages, such as {en-zh: {provider: files, origin: google}}"""
+    cache: PathText = "work/translations.sqlite"
+    """cache of machine translations, shared by all scales"""
+    requests_per_second: Rate = 1.0
+    """requests to a web service; it changes no translation and reruns nothing"""
 
     def contradictions(self) -> Iterator[str]:
         if isinstance(marian := self.default, MarianProvider) and (

@@ -12,35 +12,24 @@ from pipeline.datasets.settings import LanguageCode, Origins
 class Words(Block):
     """The source of the word vectors."""
 
-    vectors: Literal["train", "multi30k", "file"] = Field(
-        default="file",
-        description=(
-            "train (FastText on the data set's own training captions in the language, whatever translations "
-            "an experiment adds), multi30k (in its languages, FastText on all its published captions except "
-            "those of held-out images; in others, as train) or file (published cc.XX.300 vectors)"
-        ),
-    )
-    dimension: Count = Field(default=300, description="length of a word vector")
-    tokens: Count = Field(
-        default=8_000_000,
-        description=(
-            "tokens that FastText is trained on, over all passes. A small corpus needs many passes: after "
-            "10 over the 4,627 Czech captions of Flickr8k, all vectors are nearly parallel (mean cosine of "
-            "two words 1.00); after 50 they are not (0.41)"
-        ),
-    )
-    casing: Literal["lowercase", "last"] = Field(
-        default="lowercase",
-        description=(
-            "lowercase (the exact lower-case row, else the most frequent casing), or last as in the "
-            "authors' code"
-        ),
-    )
-    seed: Seed = Field(default=0, description="seed of trained word vectors")
-    subword_buckets: Count = Field(
-        default=200_000,
-        description="rows that FastText's subwords share; FastText's own 2,000,000 take 2.4 GB of memory",
-    )
+    vectors: Literal["train", "multi30k", "file"] = "file"
+    """train (FastText on the data set's own training captions in the language, whatever translations an
+    experiment adds), multi30k (in its languages, FastText on all its published captions except those of
+    held-out images; in others, as train) or file (published cc.XX.300 vectors)
+    """
+    dimension: Count = 300
+    """length of a word vector"""
+    tokens: Count = 8_000_000
+    """tokens that FastText is trained on, over all passes. A small corpus needs many passes: after 10 over
+    the 4,627 Czech captions of Flickr8k, all vectors are nearly parallel (mean cosine of two words 1.00);
+    after 50 they are not (0.41)
+    """
+    casing: Literal["lowercase", "last"] = "lowercase"
+    """lowercase (the exact lower-case row, else the most frequent casing), or last as in the authors' code"""
+    seed: Seed = 0
+    """seed of trained word vectors"""
+    subword_buckets: Count = 200_000
+    """rows that FastText's subwords share; FastText's own 2,000,000 take 2.4 GB of memory"""
 
 
 class WordSettings(Words):
@@ -49,31 +38,37 @@ class WordSettings(Words):
     A stage that is run by hand trains vectors: it has no file unless it is given one.
     """
 
-    vectors: Literal["train", "multi30k", "file"] = Field(
-        default="train", description="train, multi30k or file"
-    )
-    minimum_passes: Count = Field(
-        default=20,
-        description=(
-            "passes over the captions, however many tokens these are: after 4 over the 145,755 English "
-            "captions of Multi30K the mean cosine of two words is 0.57"
-        ),
-    )
-    minimum_subword: Count = Field(default=3, description="characters of FastText's shortest subwords")
-    maximum_subword: Count = Field(default=6, description="characters of FastText's longest subwords")
+    vectors: Literal["train", "multi30k", "file"] = "train"
+    """train, multi30k or file"""
+    minimum_passes: Count = 20
+    """passes over the captions, however many tokens these are: after 4 over the 145,755 English captions of
+    Multi30K the mean cosine of two words is 0.57
+    """
+    minimum_subword: Count = 3
+    """characters of FastText's shortest subwords"""
+    maximum_subword: Count = 6
+    """characters of FastText's longest subwords"""
 
 
 class BertPretraining(Block):
     """A small BERT, pretrained on the training captions."""
 
-    layers: Count = Field(default=4, description="transformer layers")
-    hidden_size: Count = Field(default=192, description="size of a token's hidden state")
-    heads: Count = Field(default=3, description="attention heads")
-    vocabulary_size: Count = Field(default=8000, description="word pieces")
-    steps: Count = Field(default=3000, description="optimisation steps")
-    batch_size: Count = Field(default=64, description="captions in a batch")
-    learning_rate: Rate = Field(default=5.0e-4, description="learning rate of AdamW")
-    seed: Seed = Field(default=0, description="seed of weights, order and masks")
+    layers: Count = 4
+    """transformer layers"""
+    hidden_size: Count = 192
+    """size of a token's hidden state"""
+    heads: Count = 3
+    """attention heads"""
+    vocabulary_size: Count = 8000
+    """word pieces"""
+    steps: Count = 3000
+    """optimisation steps"""
+    batch_size: Count = 64
+    """captions in a batch"""
+    learning_rate: Rate = 5.0e-4
+    """learning rate of AdamW"""
+    seed: Seed = 0
+    """seed of weights, order and masks"""
 
     def contradictions(self) -> Iterator[str]:
         if self.hidden_size % self.heads:
@@ -82,24 +77,19 @@ class BertPretraining(Block):
 
 Layer = Annotated[int, Field(le=-1)]
 Tokens = Annotated[int, Field(ge=3, le=LARGEST)]
-_LAYER = "the layer that is pooled, -1 for the last, -2 for the second last"
-_MAX_TOKENS = "maximum number of tokens that BERT reads of a caption, including [CLS] and [SEP]"
 
 
 class Bert(Block):
     """The frozen BERT whose sentence vectors some experiments read."""
 
-    model: Text = Field(
-        default="google-bert/bert-base-multilingual-cased",
-        description=(
-            "pretrain (a small one on the training captions), a folder, or a name on the Hugging Face hub"
-        ),
-    )
-    layer: Layer = Field(default=-2, description=_LAYER)
-    max_tokens: Tokens = Field(default=25, description=_MAX_TOKENS)
-    pretraining: BertPretraining = Field(
-        default_factory=BertPretraining, description="of the small BERT, where `model` is pretrain"
-    )
+    model: Text = "google-bert/bert-base-multilingual-cased"
+    """pretrain (a small one on the training captions), a folder, or a name on the Hugging Face hub"""
+    layer: Layer = -2
+    """the layer that is pooled, -1 for the last, -2 for the second last"""
+    max_tokens: Tokens = 25
+    """maximum number of tokens that BERT reads of a caption, including [CLS] and [SEP]"""
+    pretraining: BertPretraining = Field(default_factory=BertPretraining)
+    """of the small BERT, where `model` is pretrain"""
 
 
 class BertSettings(BertPretraining):
