@@ -25,7 +25,7 @@ include: "workflow/rules/smalr.smk"
 
 
 rule all:
-    """make every table and the report; a file is a target too, such as results/table4.csv"""
+    """Make every table and the report; a file is a target too, such as results/table4.csv"""
     default_target: True
     input:
         for_job(tables.every_table),

@@ -92,9 +92,10 @@ def run(stage: Stage, program: str, words: Sequence[str]) -> None:
 def parser_of(stage: Stage, program: str) -> argparse.ArgumentParser:
     """The parser of a stage's options; imports the module of its function."""
     function = registry.load(stage.function)
-    summary = f"{stage.summary[0].upper()}{stage.summary[1:]}."
-    parser = argparse.ArgumentParser(prog=f"{program} {stage.name}", description=summary)
-    texts = explanations(inspect.getdoc(function) or "")
+    text = inspect.getdoc(function) or ""
+    description = " ".join(text.partition("\n\n")[0].split())
+    parser = argparse.ArgumentParser(prog=f"{program} {stage.name}", description=description)
+    texts = explanations(text)
     for each in inspect.signature(function, eval_str=True).parameters.values():
         if each.name != "gpus":
             positional = each.kind is each.POSITIONAL_ONLY

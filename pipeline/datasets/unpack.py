@@ -28,7 +28,7 @@ class Member(NamedTuple):
 
 
 def unpack(archive: Sequence[Path], output: Path) -> int:
-    """Unpack the photographs of ZIP and tar archives as `output/{published file name}`; return how many.
+    """Unpack the photographs of ZIP and tar archives into a folder, under their names; return how many.
 
     Folders of the archives are ignored, so no member can leave `output`. The folder appears whole or not
     at all. A killed call is resumed: what it unpacked lies in `.NAME.part` next to `output`.

@@ -27,9 +27,10 @@ log = logging.getLogger("pipeline")
 def write_demo_captions(
     dataset: str, language: str, output: Path, seed: int = 0, scenes: int = DEFAULT_SCENES
 ) -> None:
-    """Write the caption table of one language; the same arguments give the same bytes.
+    """Write a demo data set's captions in one language.
 
-    A language that is not in `datasets.yaml` has captions of every image.
+    The same arguments give the same bytes. A language that is not in `datasets.yaml` has captions of every
+    image.
 
     Args:
         dataset: the demo data set, multi30k or mscoco.

@@ -44,7 +44,9 @@ def evaluate_consistency(
     ranks: Path,
     translated_queries: Sequence[Path] = (),
 ) -> None:
-    """Write recalls on the test split of each language with human captions, as `evaluate` does.
+    """Write the recalls of queries combined with their translations (CLC), as `evaluate` does.
+
+    They are of each language with human captions.
 
     Args:
         model: the trained model.

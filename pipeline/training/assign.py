@@ -39,7 +39,7 @@ def assign(
     code: str,
     translations: Sequence[Path] = (),
 ) -> None:
-    """Learn the entries and the assignment; write both, without unused entries.
+    """Assign words to entries of the latent vocabulary (HEM, LA); unused entries are left out.
 
     Args:
         settings: JSON: what the assignment depends on besides its files, as `snakemake -np` prints it.

@@ -78,7 +78,7 @@ def train_lessons(
     code: str,
     pairs: Sequence[Path] = (),
 ) -> None:
-    """Train one experiment, keep the validation with the highest sum of recalls, write model and curves.
+    """Train one experiment of *Lessons* and keep the validation with the highest sum of recalls.
 
     Args:
         settings: JSON: what the training depends on besides its files, as `snakemake -np` prints it.

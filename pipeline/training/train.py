@@ -31,7 +31,7 @@ def train(
     events: Path | None = None,
     steps_of: Sequence[Path] = (),
 ) -> None:
-    """Train one experiment, keep the epoch with the best mean mR on validation, write model and curves.
+    """Train one experiment and keep its best epoch, by the mean mR on validation.
 
     Args:
         settings: JSON: what the training depends on besides its files, as `snakemake -np` prints it.

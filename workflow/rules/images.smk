@@ -19,7 +19,7 @@ rule find_images:
 
 
 rule extract_shard:
-    """extract one part of a data set's features into the cache, if several jobs share them (images.shards)"""
+    """Extract one part of a data set's features into the cache, if several jobs share them (images.shards)"""
     input:
         images=paths.IMAGES,
     output:

@@ -94,7 +94,7 @@ rule train_lessons:
 
 
 rule evaluate_lessons:
-    """compute the recalls of a model of Lessons on the test split"""
+    """Compute the recalls of a model of Lessons on the test split"""
     input:
         model=paths.MODEL,
         features=for_job(training.features),

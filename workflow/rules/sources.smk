@@ -19,7 +19,7 @@ rule download:
 
 # The rules that read data on request say how to ask for them.
 rule downloads:
-    """download everything public that the configured data sets need"""
+    """Download everything public that the configured data sets need"""
     input:
         sources.public_files(PLAN),
 
@@ -35,7 +35,7 @@ rule prefetch_models:
 
 
 rule prefetch:
-    """download all that jobs would fetch, published files and weights, for nodes without a network"""
+    """Download all that jobs would fetch, published files and weights, for nodes without a network"""
     input:
         sources.public_files(PLAN),
         PLAN.path(paths.PREFETCHED_MODELS),

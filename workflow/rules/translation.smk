@@ -19,7 +19,7 @@ rule translate:
 
 
 rule translate_queries:
-    """translate validation and test captions between two languages, as queries only"""
+    """Translate validation and test captions between two languages, as queries only"""
     input:
         unpack(for_job(translation.of_queries, "inputs")),
     output:

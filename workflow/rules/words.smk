@@ -101,7 +101,7 @@ rule align_vectors:
 
 
 rule build_muse_vocabulary:
-    """build the vocabulary of one language with MUSE's published aligned vectors"""
+    """Build the vocabulary of one language with MUSE's published aligned vectors"""
     input:
         sentences=paths.TOKENS,
         translations=for_job(words.added_translations),
