@@ -52,7 +52,7 @@ _EVALUATION = "evaluation"
 _TABLES = "tables and claims"
 _REPORT = "figures and report"
 _SEARCH = "search"
-_NODES = "nodes without a network"
+_NODES = "nodes of a cluster"
 
 _TABLE = (
     Stage("draw-demo", "pipeline.demo.pictures:draw_demo", _DEMO),
@@ -120,6 +120,7 @@ _TABLE = (
     Stage("search", "search.query:search", _SEARCH, idle_threads_sleep=True),
     Stage("serve", "search.serve:serve", _SEARCH, idle_threads_sleep=True),
     Stage("prefetch-models", "pipeline.prefetch:prefetch_models", _NODES),
+    Stage("check-node", "pipeline.check_node:check_node", _NODES),
 )
 
 STAGES = {stage.name: stage for stage in _TABLE}

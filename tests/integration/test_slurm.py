@@ -38,11 +38,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
 
 def test_a_table_is_made_by_queued_jobs(project: Project) -> None:
     project.configure(**DEMO)
-    done = project.snakemake(*HERE, "results/small.csv")
+    done = project.snakemake(*HERE, "cluster_check", "results/small.csv")
     output = done.stdout
     assert done.returncode == 0, output
     (planned,) = re.findall(r"^total +(\d+)$", output, re.MULTILINE)
-    assert output.count("has been submitted with SLURM jobid") == int(planned) - 1 > 10  # tabulate is local
+    assert output.count("has been submitted with SLURM jobid") == int(planned) - 2 > 10  # two are local
+    assert re.search(r"^queue: node \S+, job \d+, .*(\n.*){2}\nlocks: files and SQLite$", output, re.M)
     table = pd.read_csv(project.folder / "results" / "small.csv")
     assert table.filter(like="multi30k").notna().all(axis=None)
 

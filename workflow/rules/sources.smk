@@ -41,6 +41,28 @@ rule prefetch:
         PLAN.path(paths.PREFETCHED_MODELS),
 
 
+rule check_node:
+    output:
+        temp("work/cluster-check.txt"),
+    log:
+        "work/logs/cluster-check.log",
+    resources:
+        **needs(mem_mb=4000, runtime=10, gpu=SETTINGS.gpu),
+    message:
+        "Trying a node: queue, GPU, disk and locks"
+    shell:
+        "python -m pipeline check-node --gpu {resources.gpu} --output {output:q} > {log:q} 2>&1"
+
+
+rule cluster_check:
+    """try a job's queue, GPU, disk and locks, in a minute, and print what was found"""
+    input:
+        "work/cluster-check.txt",
+    localrule: True
+    shell:
+        "cat {input:q}"
+
+
 rule unpack:
     input:
         for_job(sources.archives),
