@@ -44,14 +44,10 @@ rule prefetch:
 rule check_node:
     output:
         temp("work/cluster-check.txt"),
-    log:
-        "work/logs/cluster-check.log",
     resources:
         **needs(mem_mb=4000, runtime=10, gpu=SETTINGS.gpu),
-    message:
-        "Trying a node: queue, GPU, disk and locks"
     shell:
-        "python -m pipeline check-node --gpu {resources.gpu} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline check-node --gpu {resources.gpu} --output {output:q}"
 
 
 rule cluster_check:
