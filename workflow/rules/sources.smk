@@ -54,9 +54,13 @@ rule cluster_check:
     """try a job's queue, GPU, disk and locks, in a minute, and print what was found"""
     input:
         "work/cluster-check.txt",
+    log:
+        "work/logs/cluster-check.log",
+    conda:
+        "../../envs/pipeline.yaml"
     localrule: True
     shell:
-        "cat {input:q}"
+        "tee {log:q} < {input:q}"
 
 
 rule unpack:
