@@ -56,9 +56,9 @@ rule cluster_check:
         "work/cluster-check.txt",
     log:
         "work/logs/cluster-check.log",
+    localrule: True
     conda:
         "../../envs/pipeline.yaml"
-    localrule: True
     shell:
         "tee {log:q} < {input:q}"
 
