@@ -79,13 +79,12 @@ class SearchModel:
         settings, words = self.record.settings, self.record.words
         if (
             settings.model.encoder == "liwe"
-            or settings.reduction
             or getattr(settings, "selection", None)
             or not words.keys() >= set(settings.languages)
         ):
             raise InputError(
-                f"{path}: cannot be searched with. Give a model that reads word vectors, with whole "
-                "vocabularies (not BERT, LIWE or *Lessons*)."
+                f"{path}: cannot be searched with. Give a model that reads word vectors (not BERT, LIWE or "
+                "*Lessons*)."
             )
         self.path, self.digest, self.device, self.weights = path, sha256(path), device, weights
         self.network = network.to(device).eval().requires_grad_(False)

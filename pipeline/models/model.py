@@ -157,6 +157,10 @@ class ModelRecord:
 def save_model(path: Path, model: RetrievalModel, record: ModelRecord) -> None:
     """Write a model, completely or not at all."""
     weights = {name: value.cpu() for name, value in model.state_dict().items() if not _of_training(name)}
+    if record.settings.model.saved_precision:
+        weights = {
+            name: value.half() if value.is_floating_point() else value for name, value in weights.items()
+        }
     values = {**vars(record), "settings": record.settings.as_values(), "sizes": asdict(model.sizes)}
     # Through JSON: a pickle records which equal strings are one object, which a resumed run changes.
     write_torch({"weights": weights, **json.loads(json.dumps(values))}, path)

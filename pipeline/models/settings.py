@@ -16,7 +16,10 @@ from pipeline.images.settings import FeatureSettings
 Hinge = Literal["sum", "max"]
 Branches = Literal["shared", "separate"]
 Embedding = Literal["universal", "hybrid"]
-Reduction = Annotated[str, Field(pattern="^(frequency|pca|dictionary)-[1-9][0-9]{0,8}$")]
+_AMOUNT = "[1-9][0-9]{0,8}"
+Reduction = Annotated[
+    str, Field(pattern=f"^((frequency|pca|dictionary)-{_AMOUNT}|frequency-{_AMOUNT}[+]pca-{_AMOUNT})$")
+]
 
 
 Encoder = Literal["embn", "vse", "liwe"]
@@ -64,6 +67,8 @@ class Model(UniversalModel):
     """fraction of the hidden units that a training step leaves out"""
     batch_norm_momentum: Factor = 0.1
     """PyTorch's momentum, the weight of a batch in the running mean and variance"""
+    saved_precision: Literal["float16"] | None = None
+    """float16: a model file of half the size; null: float32, as in training"""
 
 
 class Triplets(Block):

@@ -9,12 +9,12 @@ def searchable_model(plan: Plan, dataset: str, experiment: str, seed: int) -> st
     """The model of an index.
 
     Raises:
-        InputError: it does not read words of whole vocabularies, so no sentence can be typed for it.
+        InputError: it does not read words by their vectors, so no sentence can be typed for it.
     """
     settings = plan.experiment(dataset, experiment)
-    if settings.vectors not in ("fasttext", "muse") or settings.selection or settings.reduction:
+    if settings.vectors not in ("fasttext", "muse") or settings.selection:
         raise InputError(
             f"experiment {experiment} cannot be searched with: only models that read word vectors (fasttext, "
-            "muse) can, with whole vocabularies."
+            "muse) can."
         )
     return plan.path(paths.MODEL, dataset=dataset, experiment=experiment, seed=seed)

@@ -97,7 +97,7 @@ class ExperimentKeys(LossSwitches):
     translations from English until an image has five in each language)
     """
     reduction: Reduction | None = None
-    """a smaller vocabulary; default: the whole one"""
+    """a smaller vocabulary (frequency-5+pca-50: both, in this order); default: the whole one"""
     selection: Annotated[dict[LanguageCode, CaptionSelection], Field(min_length=1)] | None = Field(
         default=None, title="the captions that an experiment of *Lessons* uses, by language"
     )

@@ -41,7 +41,7 @@ def reduce_vocabulary(
         translations: translations into the language.
         captions: which of these captions are trained on.
         words: output of `build-vocabulary` for the language.
-        reduction: frequency-5, pca-50, dictionary-5, ...
+        reduction: frequency-5, pca-50, frequency-5+pca-50 (one after the other), dictionary-5, ...
         english: for dictionary-N: output of `build-vocabulary` for English.
         dictionaries: for dictionary-N: files of word pairs, such as en-de.txt.
         output: vocabulary to write (HDF5).
@@ -49,18 +49,19 @@ def reduce_vocabulary(
     Raises:
         InputError: no word is left, or the vectors have fewer dimensions than requested.
     """
-    kind, _, amount = reduction.partition("-")
     training = training_sentences(language, sentences, caption_origin, translations, captions)
     whole, count = read_vocabulary(words), Counter(word for tokens in training for word in tokens.split())
-    if kind == "pca":
-        smaller = with_smaller_vectors(whole, int(amount))
-    elif kind == "frequency":
-        smaller = frequent(whole, count, int(amount))
-    elif english is None:
-        raise InputError(f"{reduction}: the English vocabulary is missing; give --english.")
-    else:
-        candidates = read_dictionaries(dictionaries, whole.language, "en")
-        smaller = mapped_to_english(whole, count, int(amount), read_vocabulary(english), candidates)
+    smaller = whole
+    for kind, _, amount in (step.partition("-") for step in reduction.split("+")):
+        if kind == "pca":
+            smaller = with_smaller_vectors(smaller, int(amount))
+        elif kind == "frequency":
+            smaller = frequent(smaller, count, int(amount))
+        elif english is None:
+            raise InputError(f"{reduction}: the English vocabulary is missing; give --english.")
+        else:
+            candidates = read_dictionaries(dictionaries, smaller.language, "en")
+            smaller = mapped_to_english(smaller, count, int(amount), read_vocabulary(english), candidates)
     log.info("%s: %d of %d words, %s", language, len(smaller.words) - 1, len(whole.words) - 1, reduction)
     write_vocabulary(smaller, {"vectors": f"{words.name}, {reduction}"}, output)
 

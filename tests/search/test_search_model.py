@@ -133,12 +133,11 @@ def test_queries_that_cannot_be_answered_are_refused(model: SearchModel, tmp_pat
     "changes",
     [
         {"words": {"en": WORDS["en"]}},  # German is read as whole captions: BERT
-        {"settings": {"reduction": "pca-50"}},
         {"settings": {"selection": {"parts": ["translation"]}}},
     ],
-    ids=["BERT", "reduced vocabulary", "Lessons"],
+    ids=["BERT", "Lessons"],
 )
-def test_a_model_without_whole_vocabularies_is_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
+def test_a_model_that_reads_no_word_vectors_is_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"model\.pt: cannot be searched with"):
         make_model(tmp_path / "model.pt", **changes)
 

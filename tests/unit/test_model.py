@@ -1,18 +1,20 @@
 """Sizes and shapes of the models; padding and other sentences in a batch change nothing."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from small import corpus, universal, word_model
+from run_stages import block_of
+from small import corpus, record, universal, word_model
 from torch import nn
 from torch.nn import functional as F
 
 from pipeline.evaluation import embed
-from pipeline.models.model import RetrievalModel, count_parameters
-from pipeline.models.settings import Model
+from pipeline.models.model import RetrievalModel, count_parameters, load_model, save_model
+from pipeline.models.settings import Model, ModelSettings
 from pipeline.words.corpus import Sentences
 
 PAPER: dict[str, Any] = Model(recurrent_init="pytorch").model_dump()
@@ -82,6 +84,22 @@ def test_a_shared_branch_treats_languages_alike_and_separate_branches_do_not() -
             universal(made)[language].load_state_dict(universal(made)["en"].state_dict())
         english, german = made.embed_sentences({"en": sentences, "de": sentences}).multimodal
         assert torch.allclose(english, german) == alike
+
+
+def test_a_model_saved_in_float16_has_half_the_size_and_rounded_weights(tmp_path: Path) -> None:
+    sizes, loaded = {}, {}
+    for precision in (None, "float16"):
+        settings = {**SMALL, "image_hidden_size": 4000, "saved_precision": precision}
+        chosen = block_of(ModelSettings, {"languages": ["en", "de"], "model": settings})
+        path = tmp_path / f"{precision}.pt"
+        save_model(path, model("shared", settings), record(chosen))
+        sizes[precision], loaded[precision] = path.stat().st_size, load_model(path)[0].state_dict()
+    assert 1.9 < sizes[None] / sizes["float16"] < 2
+    for name, weight in loaded[None].items():
+        of_half = loaded["float16"][name]
+        assert of_half.dtype == weight.dtype
+        # float16 keeps 11 bits
+        torch.testing.assert_close(of_half, weight, rtol=2**-11, atol=1e-7)
 
 
 def test_the_mean_runs_over_projected_words_and_not_over_padding() -> None:

@@ -126,7 +126,11 @@ def test_the_named_reduction_is_written(tmp_path: Path) -> None:
     write_vocabulary(FRENCH, {}, tmp_path / "fr.h5")
     seen = ["chien rouge", "chien chien rouge rouge rouge", "chien chien rouge", "rare"]  # 5, 5 and 1 times
     captions = write_captions(tmp_path / "fr.csv", seen)
-    for reduction, words, size in (("frequency-5", ["", "chien", "rouge"], 3), ("pca-2", FRENCH.words, 2)):
+    for reduction, words, size in (
+        ("frequency-5", ["", "chien", "rouge"], 3),
+        ("pca-2", FRENCH.words, 2),
+        ("frequency-5+pca-1", ["", "chien", "rouge"], 1),
+    ):
         reduce_vocabulary("fr", tmp_path / "fr.h5", captions, reduction, tmp_path / "new.h5")
         found = read_vocabulary(tmp_path / "new.h5")
         assert (found.language, found.words, found.vectors.shape[1]) == ("fr", words, size)
@@ -246,6 +250,7 @@ def test_figure_3_has_the_reductions_of_the_papers_text() -> None:
         ({"reduction": "pca-50", "vectors": "muse"}, "needs vectors: fasttext; found muse"),
         ({"reduction": "dictionary-5", "languages": ["de"]}, "dictionary-5 reads words as English"),
         ({"reduction": "halved-2"}, "reduction: found 'halved-2'"),
+        ({"reduction": "dictionary-5+pca-50"}, r"reduction: found 'dictionary-5\+pca-50'"),
     ],
 )
 def test_an_impossible_reduction_is_refused(experiment: dict[str, Any], message: str) -> None:

@@ -161,4 +161,4 @@ wildcard_constraints:
     digest="[0-9a-f]+",
     queries="original|translated",
     consistency="average|learned",
-    reduction=r"(frequency|pca|dictionary)-\d+",
+    reduction=r"(frequency|pca|dictionary)-\d+|frequency-\d+[+]pca-\d+",
