@@ -1,51 +1,53 @@
 """Inputs and settings of the report, its claims and its figures."""
 
-from pathlib import Path
+from functools import cache
 
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
-from pipeline.plan import contents, paths
+from pipeline.plan import paths
 from pipeline.plan.captions import caption_tables
-from pipeline.plan.cells import Evaluation
+from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
 from pipeline.plan.images import image_list
-from pipeline.plan.plan import Plan
+from pipeline.plan.plan import NamedFiles, Plan
 from pipeline.plan.requests import require_providers
 from pipeline.plan.tables import evaluation_files
 from pipeline.plan.training import features, sentences
 from pipeline.plan.words import vocabularies
-from pipeline.report.settings import ReportSettings, RetrievedSettings
+from pipeline.report.settings import RetrievedSettings
 
+PAPERS = ("mule", "lessons", "smalr")
 FIGURES = {"3": "multi30k", "4": "mscoco"}  # the data set whose test images a figure of MULE shows
 SHOWN_MODEL = "mule-full"
-TEMPLATES = "pipeline/report/templates"
 
 
-def templates(folder: Path) -> list[str]:
-    """Templates of the pages.
+def _tables(plan: Plan) -> list[str]:
+    """Tables of evaluations in the report."""
+    return [name for name in plan.settings.report if name in plan.tables]
 
-    Args:
-        folder: of the project.
+
+@cache
+def _evaluations(plan: Plan) -> list[Evaluation]:
+    """Evaluations of all tables in the report.
+
+    Raises:
+        InputError: translations lack a provider.
     """
-    return sorted(map(str, (folder / TEMPLATES).glob("*")))
+    require_providers(plan, translations_of(plan, _tables(plan)))
+    return evaluations_of(plan, _tables(plan))
 
 
-# Claims.
+def _papers(plan: Plan) -> list[str]:
+    """Papers that the report has tables of."""
+    of_tables = {plan.tables[name].paper for name in _tables(plan)}
+    return [name for name in PAPERS if name in of_tables]
 
 
-def claim_evaluations(plan: Plan) -> dict[str, list[str]]:
-    """Evaluations that the claims are judged on, and their ranks."""
-    require_providers(plan, contents.translations(plan))
-    return evaluation_files(contents.evaluations(plan))
-
-
-def counts(plan: Plan) -> list[str]:
-    """Counts of the data; empty if the report does not contain their table."""
-    return ["results/counts.csv"] if "table1" in plan.settings.report else []
-
-
-def claims(plan: Plan) -> list[str]:
-    """The claims of the papers whose tables are in the report."""
-    return [paths.CLAIMS.format(paper=paper) for paper in contents.papers(plan)]
+def judged_files(plan: Plan) -> dict[str, list[str]]:
+    """The claims of the papers of the report's tables, and what they are judged on, by name."""
+    return {
+        **evaluation_files(_evaluations(plan)),
+        "counts": ["results/counts.csv"] if "table1" in plan.settings.report else [],
+        "claims": [paths.CLAIMS.format(paper=paper) for paper in _papers(plan)],
+    }
 
 
 # Figures 3 and 4 of MULE.
@@ -79,61 +81,44 @@ def figure_settings(plan: Plan, number: str) -> RetrievedSettings:
 # The report.
 
 
-def comparisons(plan: Plan) -> list[str]:
-    """Comparisons of the report's tables."""
-    return [_comparison(plan, name) for name in contents.tables_with_comparison(plan)]
+def report_files(plan: Plan) -> dict[str, list[str]]:
+    """Files of the report by name, but for its tables: verdicts on claims, figures and training curves."""
+    judged = bool(_papers(plan))
+    return {
+        "claims": ["results/claims.csv"] if judged else [],
+        "claim_comparisons": ["results/comparison/claims.csv"] if judged else [],
+        "figures": _figures(plan),
+        "curves": sorted({evaluation.path(paths.CURVES) for evaluation in _evaluations(plan)}),
+    }
 
 
-def comparison_arguments(plan: Plan) -> list[str]:
-    """Comparisons of the report's tables as `TABLE=PATH`."""
-    return [f"{name}={_comparison(plan, name)}" for name in contents.tables_with_comparison(plan)]
-
-
-def _comparison(plan: Plan, table: str) -> str:
-    return f"results/comparison/{table}.csv"
-
-
-def verdicts(plan: Plan, folder: str = "results") -> list[str]:
-    """The verdicts on the claims, or their comparisons; empty if no table of a paper is in the report."""
-    return [f"{folder}/claims.csv"] if contents.papers(plan) else []
-
-
-def figures(plan: Plan) -> list[str]:
+def _figures(plan: Plan) -> list[str]:
     """Figures whose models the report's tables evaluate; a report trains nothing only for a figure."""
-    experiments = {(evaluation.dataset, evaluation.experiment) for evaluation in contents.evaluations(plan)}
+    experiments = {(evaluation.dataset, evaluation.experiment) for evaluation in _evaluations(plan)}
+    drawn = [name for name in plan.settings.report if name.partition("/")[2].startswith("figure")]
     return [
-        *(["results/lessons/figure3.svg"] if "lessons/figure3" in plan.settings.report else []),
+        *(f"results/{name}.svg" for name in drawn),
         *(
             f"results/figure{number}.html"
             for number, dataset in FIGURES.items()
             if (plan.stand_ins.get(dataset), SHOWN_MODEL) in experiments
         ),
-        *(f"results/smalr/figure{number}.svg" for number in contents.scaling_figures(plan)),
     ]
 
 
-def curves(plan: Plan) -> list[str]:
-    """Training curves of the models that the report's tables and figures evaluate."""
-    require_providers(plan, contents.translations(plan))
-    return sorted({evaluation.path(paths.CURVES) for evaluation in contents.evaluations(plan)})
+def comparisons(plan: Plan) -> NamedFiles:
+    """Comparisons of the report's tables, by table."""
+    return NamedFiles({name: [f"results/comparison/{name}.csv"] for name in plan.settings.report})
 
 
-def captions(plan: Plan) -> list[str]:
-    """Caption tables of the data sets that the report's tables evaluate on."""
-    return [path for dataset in contents.datasets(plan) for path in caption_tables(plan, dataset)]
-
-
-def caption_arguments(plan: Plan) -> list[str]:
-    """Caption tables of the report's data sets as `DATASET LANGUAGE=PATH`."""
-    return [
-        f"{dataset} {language}={path}"
-        for dataset in contents.datasets(plan)
-        for language, path in zip(
-            plan.datasets[dataset].languages, caption_tables(plan, dataset), strict=True
-        )
-    ]
-
-
-def report_settings(plan: Plan) -> ReportSettings:
-    """What the report shows of the configuration."""
-    return configuration.report_settings(plan.settings)
+def captions(plan: Plan) -> NamedFiles:
+    """Caption tables of the data sets that the report's tables evaluate on, by data set and language."""
+    evaluated = {evaluation.dataset for evaluation in _evaluations(plan)}
+    return NamedFiles(
+        {
+            f"{name} {code}": [path]
+            for name, data in plan.datasets.items()
+            if name in evaluated
+            for code, path in zip(data.languages, caption_tables(plan, name), strict=True)
+        }
+    )

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,19 @@ from pipeline.datasets.sources import source_named
 from pipeline.settings import Configuration, DatasetExperiment
 from pipeline.tables.settings import Table
 
-Inputs = Mapping[str, str | Sequence[str]]  # files of a job, by name
+
+class NamedFiles(dict[str, list[str]]):
+    """Files of a job by names, which its command reads as NAME=FILE."""
+
+    @property
+    def files(self) -> list[str]:
+        """The files themselves, the job's inputs."""
+        return [path for paths in self.values() for path in paths]
+
+    @property
+    def arguments(self) -> list[str]:
+        """The files with their names."""
+        return [f"{name}={path}" for name, paths in self.items() for path in paths]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,26 +73,6 @@ def published_sources(path: Path) -> dict[str, dict[str, str]]:
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return {row["file"]: {**row, "url": row["url"] or f"https://{row['file']}"} for row in rows}
-
-
-def input_arguments(inputs: Inputs, options: Mapping[str, str]) -> list[str]:
-    """Arguments for the files of a job that only some jobs of its rule have.
-
-    Separate from other arguments: Snakemake reruns no job for a parameter that follows from its input.
-
-    Args:
-        inputs: the job's files, by name. options: the option of each name.
-    """
-    return [
-        f"{option}={path}"
-        for name, option in options.items()
-        if name in inputs.keys()  # noqa: SIM118 - a list of Snakemake's has names as its keys
-        for path in _as_list(inputs[name])
-    ]
-
-
-def _as_list(paths: str | Sequence[str]) -> Sequence[str]:
-    return [paths] if isinstance(paths, str) else paths
 
 
 def files_in(folder: str, pattern: str = "*") -> list[str]:

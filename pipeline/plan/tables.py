@@ -7,9 +7,9 @@ from pipeline import settings as configuration
 from pipeline.common.block import did_you_mean
 from pipeline.common.errors import InputError
 from pipeline.plan import paths
-from pipeline.plan.captions import caption_tables
+from pipeline.plan.captions import caption_tables, tokens
 from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
-from pipeline.plan.plan import Plan
+from pipeline.plan.plan import NamedFiles, Plan
 from pipeline.plan.requests import require_providers
 from pipeline.plan.sources import public_files_of
 from pipeline.training.settings import ParameterSettings, SmalrParameterSettings
@@ -96,27 +96,17 @@ def _models(plan: Plan, dataset: str, experiment: str) -> list[str]:
 # Tables of counts.
 
 
-def _counted_captions(plan: Plan) -> dict[str, list[str]]:
+def counted_captions(plan: Plan) -> NamedFiles:
     """Caption tables that MULE's Table 1 counts, by the names of its data sets in the paper."""
-    return {name: caption_tables(plan, dataset) for name, dataset in plan.stand_ins.items()}
-
-
-def counted_captions(plan: Plan) -> list[str]:
-    """Caption tables that MULE's Table 1 counts."""
-    return [path for paths in _counted_captions(plan).values() for path in paths]
-
-
-def count_arguments(plan: Plan) -> list[str]:
-    """Caption tables that MULE's Table 1 counts as `DATASET=PATH`."""
-    return [f"{name}={path}" for name, paths in _counted_captions(plan).items() for path in paths]
+    return NamedFiles({name: caption_tables(plan, dataset) for name, dataset in plan.stand_ins.items()})
 
 
 def parameter_settings(plan: Plan) -> ParameterSettings:
     return configuration.parameter_settings(plan.folder)
 
 
-def _overlapping_text(plan: Plan, part: str) -> list[tuple[str, str]]:
-    """Language and file of text whose vocabularies *Lessons* compares.
+def overlapping_text(plan: Plan, part: str) -> NamedFiles:
+    """Text whose vocabularies *Lessons* compares, by language.
 
     Multi30K's published tokens, or the captions of another data set that stands for it.
     """
@@ -125,27 +115,12 @@ def _overlapping_text(plan: Plan, part: str) -> list[tuple[str, str]]:
         raise InputError("results/lessons/table1.csv: no data set of the configuration stands for multi30k.")
     if plan.datasets[dataset].source != "multi30k":
         own = plan.datasets[dataset].languages
-        return [
-            (code, plan.path(paths.TOKENS, dataset=dataset, language=code))
-            for code in OVERLAP[part]
-            if code in own
-        ]
-    return [
-        (code, path)
-        for code in OVERLAP[part]
-        for path in public_files_of(plan, "multi30k-text")
-        if f"{TASKS[part]}/tok/train" in path and path.endswith(f".{code}")
-    ]
-
-
-def overlapping_text(plan: Plan, part: str) -> list[str]:
-    """Text whose vocabularies *Lessons* compares."""
-    return [path for _, path in _overlapping_text(plan, part)]
-
-
-def overlap_arguments(plan: Plan, part: str) -> list[str]:
-    """Text whose vocabularies *Lessons* compares as `LANGUAGE=PATH`."""
-    return [f"{language}={path}" for language, path in _overlapping_text(plan, part)]
+        return NamedFiles({code: tokens(plan, dataset, [code]) for code in OVERLAP[part] if code in own})
+    texts = public_files_of(plan, "multi30k-text")
+    pattern = f"{TASKS[part]}/tok/train.*[.]"
+    return NamedFiles(
+        {code: [path for path in texts if re.search(f"{pattern}{code}$", path)] for code in OVERLAP[part]}
+    )
 
 
 def _counted_dataset(plan: Plan) -> str:
@@ -158,24 +133,16 @@ def _counted_dataset(plan: Plan) -> str:
     return dataset
 
 
-def counted_words(plan: Plan) -> list[str]:
-    """Vocabularies of the ten languages with which SMALR's parameters are counted."""
+def counted_vocabularies(plan: Plan) -> dict[str, list[str]]:
+    """Vocabularies of the ten languages with which SMALR's parameters are counted: as words and spelled."""
     dataset = _counted_dataset(plan)
-    languages = plan.datasets[dataset].every_language
-    return [
-        plan.path(paths.WORDS, dataset=dataset, captions=CAPTIONS, language=language)
-        for language in languages
-    ]
-
-
-def counted_characters(plan: Plan) -> list[str]:
-    """Spelled words of the languages whose vocabularies are counted."""
-    dataset = _counted_dataset(plan)
-    languages = plan.datasets[dataset].every_language
-    return [
-        plan.path(paths.CHARACTERS, dataset=dataset, captions=CAPTIONS, language=language)
-        for language in languages
-    ]
+    return {
+        name: [
+            plan.path(pattern, dataset=dataset, captions=CAPTIONS, language=language)
+            for language in plan.datasets[dataset].every_language
+        ]
+        for name, pattern in (("words", paths.WORDS), ("spelled", paths.CHARACTERS))
+    }
 
 
 def smalr_parameter_settings(plan: Plan) -> SmalrParameterSettings:

@@ -15,7 +15,7 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.settings import BorrowedCaptions
 from pipeline.plan import paths
 from pipeline.plan.captions import tokens
-from pipeline.plan.plan import Inputs, Plan, files_in, input_arguments
+from pipeline.plan.plan import Plan, files_in
 from pipeline.plan.requests import require_providers
 from pipeline.plan.sources import DICTIONARIES
 from pipeline.translation.settings import (
@@ -26,11 +26,11 @@ from pipeline.translation.settings import (
     ServiceProvider,
 )
 
-# Files of a job that are arguments too; the files of a Marian model are not.
-_INPUT_OPTIONS = {
-    name: f"--{name.replace('_', '-')}"
-    for name in ("captions", "images", "sentences", "target_sentences", "dictionaries")
-}
+Files = dict[str, list[str]]  # of a job, by name
+
+# The files that some translation or its measurement reads; those of the model are no arguments.
+_NAMES = ("captions", "images", "sentences", "target_sentences", "dictionaries", "model", "task1")
+NOTHING: Files = {name: [] for name in _NAMES}
 
 
 @dataclass(frozen=True)
@@ -81,29 +81,29 @@ class Translation:
         return self.settings.provider if self.settings else "files"
 
     @property
-    def inputs(self) -> dict[str, str | list[str]]:
+    def inputs(self) -> Files:
         """Files that the translation reads, by name."""
         if self.borrowed_captions:
             lender = self.borrowed_captions.dataset
-            return {
-                "captions": self.plan.path(paths.CAPTIONS, dataset=lender, language=self.target),
-                "images": self.plan.path(paths.SPLIT, dataset=self.dataset),
+            return NOTHING | {
+                "captions": [self.plan.path(paths.CAPTIONS, dataset=lender, language=self.target)],
+                "images": [self.plan.path(paths.SPLIT, dataset=self.dataset)],
             }
         if isinstance(self.settings, FilesProvider):
-            return {"captions": self._file(paths.CAPTIONS, self.target)}
-        sentences = self._file(paths.TOKENS, self.source)
+            return NOTHING | {"captions": [self._file(paths.CAPTIONS, self.target)]}
+        sentences = [self._file(paths.TOKENS, self.source)]
         if self.before:
-            (sentences,) = query_tables(self.plan, self.dataset, [self.before])
-        return {"sentences": sentences, **self.translator_inputs}
+            sentences = query_tables(self.plan, self.dataset, [self.before])
+        return NOTHING | {"sentences": sentences} | self.translator_inputs
 
     @property
-    def translator_inputs(self) -> dict[str, str | list[str]]:
+    def translator_inputs(self) -> Files:
         """Files that the translator itself reads, by name."""
         if isinstance(self.settings, DictionaryProvider):
             own = self.target in self.plan.datasets[self.dataset].languages
             return {
                 "target_sentences": tokens(self.plan, self.dataset, [self.target] if own else []),
-                "dictionaries": dictionary(self.plan, self.dataset, self.source, self.target),
+                "dictionaries": [dictionary(self.plan, self.dataset, self.source, self.target)],
             }
         if isinstance(self.settings, MarianProvider):
             return {"model": files_in(self.settings.model_of(self.source, self.target))}
@@ -157,11 +157,6 @@ def of_queries(plan: Plan, dataset: str, source: str, target: str) -> Translatio
     if configuration.via_english(plan.settings, dataset, f"{source}-{target}"):
         return Translation(plan, dataset, "en", target, queries=True, before=f"{source}-en")
     return Translation(plan, dataset, source, target, queries=True)
-
-
-def input_options(inputs: Inputs) -> list[str]:
-    """Arguments that name the files a pair is translated with."""
-    return input_arguments(inputs, _INPUT_OPTIONS)
 
 
 def translation_tables(plan: Plan, dataset: str, pairs: Sequence[str]) -> list[str]:
@@ -235,7 +230,7 @@ class Measurement(Translation):
     stage: ClassVar = "measure-translation-quality"
 
     @property
-    def references(self) -> dict[str, str | list[str]]:
+    def references(self) -> Files:
         """Files with human translations, by name."""
         source = self.plan.source(self.dataset)
         if source.parallel_files:
@@ -245,17 +240,14 @@ class Measurement(Translation):
             return {}
         return {"captions": [self._file(paths.CAPTIONS, code) for code in (self.source, self.target)]}
 
-    def _file(self, pattern: str, language: str) -> str:
-        return self.plan.path(pattern, dataset=self.dataset, language=language)
-
     @property
     def settings(self) -> Provider | None:
         """Settings of the provider; None if there is nothing to measure it against."""
         return super().settings if self.references else None
 
     @property
-    def inputs(self) -> dict[str, str | list[str]]:
-        return {**self.references, **self.translator_inputs}
+    def inputs(self) -> Files:
+        return NOTHING | self.references | self.translator_inputs
 
     @property
     def options(self) -> list[str]:

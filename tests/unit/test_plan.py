@@ -224,11 +224,8 @@ def test_a_model_trained_with_translations_uses_both_directions(flickr8k: Plan) 
 def test_borrowed_translations_are_those_of_the_borrowers_images(flickr8k: Plan) -> None:
     for code in ("zh", "ja"):
         found = translation.of_captions(flickr8k, "multi30k", "en", code).inputs
-        expected = {
-            "captions": f"{CHINESE}/captions/{code}.csv",
-            "images": "work/flickr8k/multi30k/split.csv",
-        }
-        assert found == expected
+        assert found["captions"] == [f"{CHINESE}/captions/{code}.csv"]
+        assert found["images"] == ["work/flickr8k/multi30k/split.csv"]
 
 
 def test_queries_reach_another_language_via_english(flickr8k: Plan) -> None:
@@ -236,8 +233,8 @@ def test_queries_reach_another_language_via_english(flickr8k: Plan) -> None:
     folder = "work/flickr8k/multi30k/translations"
     onward = translation.of_queries(flickr8k, "multi30k", "de", "ja")
     assert (onward.source, onward.target, onward.before) == ("en", "ja", "de-en")
-    assert onward.inputs["sentences"] == f"{folder}/de-en.csv"
-    assert onward.inputs["dictionaries"] == f"{FACEBOOK}/arrival/dictionaries/en-ja.txt"
+    assert onward.inputs["sentences"] == [f"{folder}/de-en.csv"]
+    assert onward.inputs["dictionaries"] == [f"{FACEBOOK}/arrival/dictionaries/en-ja.txt"]
     assert onward.options[1:] == ["--source-origin=google", "--splits", "val", "test"]
     asked = training.queries_in_every_language(flickr8k, "multi30k", "smalr")
     own_captions = each(f"{folder}/en-*.csv", ["de", "fr", "cs"])
@@ -315,19 +312,21 @@ def test_a_comparison_and_a_table_have_what_they_name_or_say_why_not() -> None:
         tables.table_evaluations(lacking, "own")
     fewer = plan_of(datasets={"multi30k": {"languages": ["en", "de"]}})  # than the four of Lessons' Table 1
     files = [f"{code}=work/demo/multi30k/tokens/{code}.csv" for code in ("en", "de")]
-    assert tables.overlap_arguments(fewer, "translation") == files
+    assert tables.overlapping_text(fewer, "translation").arguments == files
 
 
 def test_a_report_has_what_its_tables_need() -> None:
     mine = {"columns": {"multi30k": ["de"]}, "rows": [{"row": 1, "method": "M", "experiment": "mule-full"}]}
     of_no_paper = plan_of(tables={"mine": mine}, report=["mine", "table1"])
-    assert (pages.claims(of_no_paper), pages.verdicts(of_no_paper)) == ([], [])
-    assert pages.counts(of_no_paper) == ["results/counts.csv"]
+    without, files = pages.judged_files(of_no_paper), pages.report_files(of_no_paper)
+    assert (without["claims"], without["counts"]) == ([], ["results/counts.csv"])
+    assert files["claims"] == files["claim_comparisons"] == []
     plan = plan_of(report=["table2", "smalr/figure1b", "lessons/figure3"])
-    assert pages.claims(plan) == each("config/claims/*.yaml", ["mule", "lessons", "smalr"])
-    assert (pages.verdicts(plan), pages.counts(plan)) == (["results/claims.csv"], [])
-    figures = ["lessons/figure3.svg", "figure3.html", "smalr/figure1b.svg"]
-    assert pages.figures(plan) == [f"results/{name}" for name in figures]
+    judged, files = pages.judged_files(plan), pages.report_files(plan)
+    assert judged["claims"] == each("config/claims/*.yaml", ["mule", "lessons", "smalr"])
+    assert (files["claims"], judged["counts"]) == (["results/claims.csv"], [])
+    figures = ["smalr/figure1b.svg", "lessons/figure3.svg", "figure3.html"]
+    assert files["figures"] == [f"results/{name}" for name in figures]
 
 
 # --- Data: on request, archives, public files

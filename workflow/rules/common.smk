@@ -144,7 +144,6 @@ def provider(function):
     return {
         "source": for_job(function, "source"),
         "options": for_job(function, "options"),
-        "files": lambda w, input: translation.input_options(input),
         "code": for_job(function, "code"),
     }
 

@@ -1,11 +1,9 @@
-TEMPLATES = pages.templates(Path(workflow.basedir))
+TEMPLATES = sorted(map(str, Path(workflow.basedir).glob("pipeline/report/templates/*")))
 
 
 rule judge_claims:
     input:
-        unpack(for_job(pages.claim_evaluations)),
-        counts=pages.counts(PLAN),
-        claims=pages.claims(PLAN),
+        unpack(for_job(pages.judged_files)),
     output:
         claims="results/claims.csv",
         comparison="results/comparison/claims.csv",
@@ -38,21 +36,18 @@ rule draw_retrieved:
 # Run times are shown as they are; if they change, the report is not written again.
 rule write_report:
     input:
-        comparisons=pages.comparisons(PLAN),
-        claims=pages.verdicts(PLAN),
-        claim_comparisons=pages.verdicts(PLAN, "results/comparison"),
-        figures=for_job(pages.figures),
-        curves=for_job(pages.curves),
-        captions=for_job(pages.captions),
+        unpack(for_job(pages.report_files)),
+        comparisons=for_job(pages.comparisons, "files"),
+        captions=for_job(pages.captions, "files"),
         templates=TEMPLATES,
     output:
         "results/report.html",
     localrule: True
     params:
-        settings=for_job(pages.report_settings),
+        settings=for_job(configuration.report_settings),
         benchmarks=PLAN.path(paths.LOGS),
-        comparisons=pages.comparison_arguments(PLAN),
-        captions=for_job(pages.caption_arguments),
+        comparisons=for_job(pages.comparisons, "arguments"),
+        captions=for_job(pages.captions, "arguments"),
     shell:
         "python -m pipeline write-report --settings {params.settings:q} --comparisons {params.comparisons:q} "
         "--claims {input.claims:q} --claim-comparisons {input.claim_comparisons:q} --figures {input.figures:q} "

@@ -18,8 +18,7 @@ rule draw_scaling:
 # At the paper's sizes, with the vocabularies of the captions at hand.
 rule count_smalr_parameters:
     input:
-        words=for_job(tables.counted_words),
-        spelled=for_job(tables.counted_characters),
+        unpack(for_job(tables.counted_vocabularies)),
         papers="config/papers/smalr/parameters.csv",
     output:
         table="results/smalr/parameters.csv",

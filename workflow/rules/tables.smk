@@ -35,7 +35,7 @@ rule compare:
 
 rule count_captions:
     input:
-        captions=tables.counted_captions(PLAN),
+        captions=for_job(tables.counted_captions, "files"),
         papers="config/papers/table1.csv",
     output:
         table="results/table1.csv",
@@ -43,7 +43,7 @@ rule count_captions:
         counts="results/counts.csv",
     localrule: True
     params:
-        captions=tables.count_arguments(PLAN),
+        captions=for_job(tables.counted_captions, "arguments"),
         settings=for_job(configuration.count_settings),
     shell:
         "python -m pipeline count-captions --captions {params.captions:q} --settings {params.settings:q} "
@@ -53,16 +53,16 @@ rule count_captions:
 
 rule measure_vocabulary_overlap:
     input:
-        translation=for_job(tables.overlapping_text, part="translation"),
-        comparable=for_job(tables.overlapping_text, part="comparable"),
+        translation=for_job(tables.overlapping_text, "files", part="translation"),
+        comparable=for_job(tables.overlapping_text, "files", part="comparable"),
         papers="config/papers/lessons/table1.csv",
     output:
         table="results/lessons/table1.csv",
         comparison="results/comparison/lessons/table1.csv",
     localrule: True
     params:
-        translation=for_job(tables.overlap_arguments, part="translation"),
-        comparable=for_job(tables.overlap_arguments, part="comparable"),
+        translation=for_job(tables.overlapping_text, "arguments", part="translation"),
+        comparable=for_job(tables.overlapping_text, "arguments", part="comparable"),
         scale=PLAN.scale,
     shell:
         "python -m pipeline measure-vocabulary-overlap --translation {params.translation:q} "

@@ -1,6 +1,7 @@
 TRANSLATE = (
     "python -m pipeline translate --source {params.source} --target {wildcards.target} "
-    "{params.options:q} {params.files:q} --cache {resources.cache:q} "
+    "{params.options:q} --captions {input.captions:q} --images {input.images:q} --sentences {input.sentences:q} "
+    "--target-sentences {input.target_sentences:q} --dictionaries {input.dictionaries:q} --cache {resources.cache:q} "
     "--requests-per-second {resources.rate} --gpus {resources.gpu} --output {output:q}"
 )
 
@@ -60,7 +61,8 @@ rule measure_translation_quality:
     shell:
         "python -m pipeline measure-translation-quality --source {wildcards.source} "
         "--target {wildcards.target} --scale {wildcards.scale} --dataset {wildcards.dataset} "
-        "{params.options:q} {params.files:q} --cache {resources.cache:q} "
+        "{params.options:q} --captions {input.captions:q} --target-sentences {input.target_sentences:q} "
+        "--dictionaries {input.dictionaries:q} --cache {resources.cache:q} "
         "--requests-per-second {resources.rate} --gpus {resources.gpu} --output {output:q}"
 
 
