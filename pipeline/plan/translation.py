@@ -56,24 +56,27 @@ class Translation:
     @property
     def borrowed_captions(self) -> BorrowedCaptions | None:
         """Data set and origin if the translations are in another data set's captions."""
+        borrowed = configuration.is_borrowed(self.plan.settings, self.dataset, self.pair)
         by_language = self.plan.datasets[self.dataset].borrowed_translations
-        return by_language.get(self.target) if self.source == "en" and not self.queries else None
+        return by_language[self.target] if borrowed and not self.queries else None
 
     def _file(self, pattern: str, language: str) -> str:
         return self.plan.path(pattern, dataset=self.dataset, language=language)
 
     @property
     def settings(self) -> Provider | None:
-        """Settings of the provider; published translations do not say which query each translates."""
+        """Settings of the provider; queries do not borrow translations, so the default provides them."""
         if self.borrowed_captions:
             return FilesProvider(provider="files", origin=self.borrowed_captions.origin)
         require_providers(self.plan, [(self.dataset, self.pair)])
         translation = self.plan.settings.translation
+        borrowed = configuration.is_borrowed(self.plan.settings, self.dataset, self.pair)
         for provider in (translation.provider_of(self.pair), translation.default):
-            if provider and not (self.queries and isinstance(provider, FilesProvider)):
+            if provider and not (borrowed and isinstance(provider, FilesProvider)):
                 return provider
         raise InputError(
-            f"translation.default: queries need their own translations for {self.pair}; name a provider"
+            f"translation.default: {self.dataset} borrows its translations {self.pair}, and queries need "
+            "their own; name a provider"
         )
 
     @property

@@ -32,6 +32,7 @@ from pipeline.settings.stages import train_settings as train_settings
 from pipeline.settings.stages import word_settings as word_settings
 from pipeline.settings.translations import consistency_pairs as consistency_pairs
 from pipeline.settings.translations import evaluation_pairs as evaluation_pairs
+from pipeline.settings.translations import is_borrowed as is_borrowed
 from pipeline.settings.translations import missing_providers as missing_providers
 from pipeline.settings.translations import needs_query_translation as needs_query_translation
 from pipeline.settings.translations import own_pairs as own_pairs

@@ -129,25 +129,22 @@ def via_english(settings: Configuration, dataset: str, pair: str) -> bool:
     return not has_provider and default is not None and default.provider in ("dictionary", "files")
 
 
-def needs_query_translation(settings: Configuration, dataset: str, pair: str) -> bool:
-    """Whether test queries need translations of their own: no model trains on the pair, or it is published.
+def is_borrowed(settings: Configuration, dataset: str, pair: str) -> bool:
+    """Whether a pair's translations are in the captions of another data set, which numbers them otherwise."""
+    source, _, target = pair.partition("-")
+    return source == "en" and target in settings.datasets[dataset].borrowed_translations
 
-    Published translations do not say which caption they translate.
-    """
-    provider = settings.translation.provider_of(pair)
-    published = provider is not None and provider.provider == "files"
-    source, target = pair.split("-")
-    borrowed = source == "en" and target in settings.datasets[dataset].borrowed_translations
-    return published or borrowed or "en" not in (source, target)
+
+def needs_query_translation(settings: Configuration, dataset: str, pair: str) -> bool:
+    """Whether test queries need translations of their own: no model trains on the pair, or it is borrowed."""
+    return "en" not in pair.split("-") or is_borrowed(settings, dataset, pair)
 
 
 def missing_providers(settings: Configuration, pairs_of_datasets: Iterable[DatasetPair]) -> str:
     """A message about pairs without a provider, each pair once; empty if all have one."""
     datasets: dict[str, list[str]] = {}
     for dataset, pair in dict.fromkeys(pairs_of_datasets):
-        data = settings.datasets.get(dataset)
-        borrowed = data is not None and pair.removeprefix("en-") in data.borrowed_translations
-        if not borrowed and settings.translation.provider_of(pair) is None:
+        if not is_borrowed(settings, dataset, pair) and settings.translation.provider_of(pair) is None:
             datasets.setdefault(pair, []).append(dataset)
     if not datasets:
         return ""

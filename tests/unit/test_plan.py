@@ -229,7 +229,7 @@ def test_borrowed_translations_are_those_of_the_borrowers_images(flickr8k: Plan)
 
 
 def test_queries_reach_another_language_via_english(flickr8k: Plan) -> None:
-    """Borrowed translations do not say which query they translate, so queries are translated again."""
+    """Borrowed translations are numbered as in their data set, so queries are translated again."""
     folder = "work/flickr8k/multi30k/translations"
     onward = translation.of_queries(flickr8k, "multi30k", "de", "ja")
     assert (onward.source, onward.target, onward.before) == ("en", "ja", "de-en")
@@ -240,6 +240,8 @@ def test_queries_reach_another_language_via_english(flickr8k: Plan) -> None:
     own_captions = each(f"{folder}/en-*.csv", ["de", "fr", "cs"])
     assert asked[:5] == [*own_captions, *each(f"{folder}/queries/en-*.csv", ["zh", "ja"])]
     assert len(asked) == 4 * 9  # four languages with captions, each into nine others
+    published = training.queries_in_every_language(flickr8k, "flickr8kcn", "smalr")
+    assert f"{CHINESE}/translations/en-zh.csv" in published  # Google's, of each English caption
 
 
 def test_translations_without_a_provider_are_refused(tmp_path: Path) -> None:
@@ -249,7 +251,7 @@ def test_translations_without_a_provider_are_refused(tmp_path: Path) -> None:
         training.queries_in_every_language(paper_plan(tmp_path, **only_german), "multi30k", "mule-full")
     flickr8k = plan_of(scale="flickr8k", **only_german)
     assert translation.of_captions(flickr8k, "multi30k", "en", "ja").provider == "files"
-    with pytest.raises(InputError, match="queries need their own translations for en-ja"):
+    with pytest.raises(InputError, match="multi30k borrows its translations en-ja"):
         _ = translation.of_queries(flickr8k, "multi30k", "en", "ja").provider
     with pytest.raises(InputError, match="names no provider") as caught:
         tables.table_evaluations(plan_of(scale="paper"), "table4")

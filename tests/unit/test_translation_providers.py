@@ -76,11 +76,18 @@ def test_scale_paper_has_no_provider_by_default() -> None:
 
 def test_pairs_without_a_provider_are_listed_once_with_their_data_sets() -> None:
     settings = load(translation={"pairs": {"en-ja": {"provider": "deepl"}}})
-    needed = [("b", "en-zh"), ("a", "en-de"), ("a", "en-zh"), ("a", "en-ja"), ("a", "en-de"), ("a", "de-en")]
+    needed = [
+        ("mscoco", "en-zh"),
+        ("multi30k", "en-de"),
+        ("multi30k", "en-zh"),
+        ("multi30k", "en-ja"),
+        ("multi30k", "en-de"),
+        ("multi30k", "de-en"),
+    ]
     message = configuration.missing_providers(settings, needed)
     assert message.splitlines()[1:4] == [
-        "  - b, a: en-zh",
-        "  - a: en-de, de-en",
+        "  - mscoco, multi30k: en-zh",
+        "  - multi30k: en-de, de-en",
         "Name a provider in a YAML file, and add --configfile with that file to the command:",
     ]
     assert re.findall(r"\b[a-z]{2}-[a-z]{2}\b", message) == ["en-zh", "en-de", "de-en"]
@@ -88,12 +95,12 @@ def test_pairs_without_a_provider_are_listed_once_with_their_data_sets() -> None
 
 def test_there_is_no_message_if_all_pairs_have_a_provider() -> None:
     settings = load(translation={"pairs": {"en-ja": {"provider": "deepl"}}})
-    assert configuration.missing_providers(settings, [("a", "en-ja")]) == ""
+    assert configuration.missing_providers(settings, [("multi30k", "en-ja")]) == ""
     assert configuration.missing_providers(settings, []) == ""
 
 
 def test_the_message_lists_every_provider_and_key() -> None:
-    message = configuration.missing_providers(load(), [("a", "en-ja")])
+    message = configuration.missing_providers(load(), [("multi30k", "en-ja")])
     named = [name for names in PROVIDERS for name in names.split(", ")]
     assert sorted(named) == sorted([*SERVICES, "marian", "files", "dictionary"])
     for service, described in SERVICES.items():
