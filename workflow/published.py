@@ -1,6 +1,6 @@
-"""Tables of pages, filled from results of finished runs that are kept in git (results/published).
+"""Tables and a picture of pages, from results of finished runs that are kept in git (results/published).
 
-    python -m workflow.published   # fill the tables of all pages; also: make results-pages
+    python -m workflow.published   # fill the tables of all pages, draw the picture; also: make results-pages
 
 A table in a page is between two comments, and the first comment says what fills it:
 
@@ -18,6 +18,8 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.common.rounding import tenths
+from pipeline.datasets.languages import name_of
+from pipeline.report.plots import intervals
 from pipeline.tables.claims import VERDICTS
 from pipeline.tables.result_files import read_result
 from pipeline.tables.show import row_names
@@ -25,6 +27,18 @@ from pipeline.tables.show import row_names
 FOLDER = Path("results/published")
 PAGES = ("README.md", "docs/*.md", "results/published/**/*.md")
 BLOCK = re.compile(r"^<!-- (recalls|differences|gain|verdicts) (.*?) -->\n.*?^<!-- end -->", re.M | re.S)
+
+# The README's picture: from the models of one language to MULE full, a difference at a time.
+PICTURE = Path("docs/gains.svg")
+PICTURED, DATASET = "flickr8k-mule/table2", "multi30k"
+STEPS = {
+    "PARALLEL-EmbN - EmbN": "parallel-embn-vs-embn",
+    "MULE EmbN - PARALLEL-EmbN": "mule-embn-vs-parallel-embn",
+    "NC": "mule-nc-vs-mule-embn",
+    "LC, with NC": "mule-nc-lc-vs-mule-nc",
+    "LP, with NC and LC": "mule-full-vs-mule-nc-lc",
+    "MULE full - PARALLEL-EmbN": "mule-full-vs-parallel-embn",
+}
 
 
 def fill_pages(root: Path = Path()) -> list[Path]:
@@ -80,17 +94,39 @@ def differences(folder: Path, run: str, dataset: str, *pairs: str) -> list[str]:
 
 def gain(folder: Path, table: str, dataset: str, pair: str) -> list[str]:
     """The difference of two experiments of a table, the paper's and ours."""
-    run = table.split("/")[0]
-    ours = _read(folder / run / "compare" / dataset / f"{pair}.csv")
+    ours = _compared(folder, table, dataset, pair)
     languages = list(ours["language"])
-    numbers = _comparison(folder, table, dataset).set_index(["experiment", "language"])["paper"].astype(float)
-    first, second = pair.split("-vs-")
-    of_paper = [numbers[first, language] - numbers[second, language] for language in languages]
     rows = [
-        ["paper", *(tenths(value, sign=True) for value in of_paper)],
+        ["paper", *(tenths(value, sign=True) for value in ours["paper"])],
         ["here", *_differences(ours, languages)],
     ]
     return markdown(["", *map(_heading, languages)], rows)
+
+
+def gains(folder: Path) -> str:
+    """The README's picture: differences of mR with 95% intervals next to the paper's, by language."""
+    tables = [
+        _compared(folder, PICTURED, DATASET, pair).assign(place=n) for n, pair in enumerate(STEPS.values())
+    ]
+    cells = pd.concat(tables).rename(columns={"difference": "measured"}).assign(chance=0)
+    panels = {name_of(str(code)): part for code, part in cells.groupby("language", sort=False)}
+    return (
+        intervals(panels, list(STEPS), "Differences of mean recall with 95% intervals, and the paper's")
+        + "\n"
+    )
+
+
+def _compared(folder: Path, table: str, dataset: str, pair: str) -> pd.DataFrame:
+    """The differences of two experiments of a table by language, and in the column `paper` the paper's."""
+    ours = _read(folder / table.split("/")[0] / "compare" / dataset / f"{pair}.csv")
+    numbers = _comparison(folder, table, dataset).set_index(["experiment", "language"])["paper"].astype(float)
+
+    def of_paper(name: str, language: str) -> float:
+        each = (name, language) if (name, language) in numbers else (f"{name}-{language}", language)
+        return float(numbers[each])
+
+    first, second = pair.split("-vs-")
+    return ours.assign(paper=[of_paper(first, code) - of_paper(second, code) for code in ours["language"]])
 
 
 PAPERS = {"M": "MULE", "S": "SMALR", "L": "*Lessons*"}
@@ -168,4 +204,5 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
+    PICTURE.write_text(gains(FOLDER), encoding="utf-8")
     print("\n".join(map(str, fill_pages())) or "every page is as its files say")

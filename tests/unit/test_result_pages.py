@@ -116,6 +116,19 @@ def test_the_pages_of_this_repository_agree_with_their_files() -> None:
         if published.filled_page(text := path.read_text(encoding="utf-8"), ROOT) != text
     ]
     assert not differing, "run make results-pages"
+    picture = (ROOT / published.PICTURE).read_text(encoding="utf-8")
+    assert picture == published.gains(ROOT / published.FOLDER), "run make results-pages"
+
+
+def test_a_gain_is_shown_next_to_the_papers(repository: Path) -> None:
+    """The paper's French: 72.5 - 66.0, wherever EmbN is one model a language."""
+    run = repository / published.FOLDER / "small"
+    head, _, french = COMPARED.splitlines()
+    (run / "compare/multi30k/mule-full-vs-embn.csv").write_text(f"{head}\n{french}\n")
+    for embn in ("embn", "embn-fr"):
+        (run / "comparison/table2.csv").write_text(COMPARISON.replace(",embn\n", f",{embn}\n"))
+        found = published.gain(run.parent, "small/table2", "multi30k", "mule-full-vs-embn")
+        assert found[2:] == ["| paper | +6.5 |", "| here | **+6.3** (4.7 to 7.9) |"]
 
 
 def test_every_opened_table_of_a_page_ends() -> None:
