@@ -4,8 +4,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-RULES = Path(__file__).parents[2] / "workflow" / "rules"
-STANDARD = {"mem_mb", "runtime", "disk_mb", "gpu"}
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+RULES = ROOT / "workflow" / "rules"
 
 
 def rules() -> dict[str, str]:
@@ -38,28 +41,22 @@ def test_the_rules_are_found() -> None:
     assert {"tabulate"} <= set(rules()) - set(queue_of_rules())
 
 
-def test_every_submitted_job_declares_memory_time_disk_and_gpu() -> None:
-    assert not [
-        name
-        for name, text in queue_of_rules().items()
-        if not re.search(r"        \*\*(needs|translating)\(", text)
-    ]
-    assert set(functions()["needs"](mem_mb=1000, runtime=10)) == STANDARD
+@pytest.mark.parametrize("name", ["generic", "slurm"])
+def test_the_profile_of_a_queue_has_the_resources_of_rules_that_declare_none(name: str) -> None:
+    profile = yaml.safe_load((ROOT / "profiles" / name / "profile.yaml").read_text(encoding="utf-8"))
+    assert {"mem_mb": 4000, "runtime": 60}.items() <= profile["default-resources"].items()
 
 
 def test_a_job_that_may_run_out_of_memory_gets_more_when_tried_again() -> None:
-    memory = functions()["needs"](mem_mb=1000, runtime=10)["mem_mb"]
-    assert [memory(None, attempt=attempt) for attempt in (1, 2)] == [1000, 2000]
-
-
-def test_a_job_gets_the_time_the_disk_and_the_gpu_that_its_rule_names() -> None:
     needs = functions()["needs"](mem_mb=1000, runtime=10, disk_mb=7, gpu=1)
+    assert [needs["mem_mb"](None, attempt=attempt) for attempt in (1, 2)] == [1000, 2000]
     assert (needs["runtime"], needs["disk_mb"], needs["gpu"]) == (10, 7, 1)
 
 
 def test_long_jobs_get_more_time_when_tried_again() -> None:
     """All that train or embed on a GPU; translations begin with as much time as they may need."""
     asking = {name: text for name, text in queue_of_rules().items() if "gpu=SETTINGS.gpu" in text}
+    asking.pop("check_node")  # which takes a minute
     assert {"train", "train_lessons", "assign", "pretrain_bert", "extract_features"} <= set(asking)
     assert not [name for name, text in asking.items() if "runtime=growing(" not in text]
 

@@ -115,13 +115,13 @@ def test_the_message_lists_every_provider_and_key() -> None:
 
 
 def test_the_yaml_in_the_message_is_a_valid_configuration(tmp_path: Path) -> None:
-    message = configuration.missing_providers(load(), [("a", "en-ja")])
+    message = configuration.missing_providers(load(), [("multi30k", "en-ja")])
     lines = message.splitlines()
     (written,) = (line for line in lines if line.startswith("  translation:"))
     (tmp_path / "mine.yaml").write_text(written)
     mine = configuration.load({"scale": "paper", **configuration.read(tmp_path / "mine.yaml")}, CONFIG)
     assert mine.translation.default.as_values() == {"provider": "google"}
-    assert configuration.missing_providers(mine, [("a", "en-ja")]) == ""
+    assert configuration.missing_providers(mine, [("multi30k", "en-ja")]) == ""
 
 
 def test_a_mistake_in_the_default_is_still_named_by_its_key() -> None:

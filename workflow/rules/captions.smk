@@ -8,8 +8,6 @@ rule split:
         paths.SPLIT,
     wildcard_constraints:
         dataset=captions.datasets_read_by(PLAN, "read_split"),
-    resources:
-        **needs(mem_mb=4000, runtime=10),
     params:
         settings=for_job(captions.split_settings),
         images=SETTINGS.images.list or [],
@@ -28,8 +26,6 @@ rule read_captions:
         paths.CAPTIONS,
     wildcard_constraints:
         dataset=captions.datasets_read_by(PLAN, "read_captions"),
-    resources:
-        **needs(mem_mb=4000, runtime=10),
     params:
         settings=for_job(captions.caption_settings),
         requested=lambda w, input: input.requested[:1],
@@ -43,8 +39,6 @@ rule tokenize:
         paths.CAPTIONS,
     output:
         paths.TOKENS,
-    resources:
-        **needs(mem_mb=2000, runtime=30),
     shell:
         "python -m pipeline tokenize --captions {input:q} --language {wildcards.language} --output {output:q}"
 
@@ -56,8 +50,6 @@ rule collect_text:
         splits=captions.all_splits(PLAN),
     output:
         paths.TEXT,
-    resources:
-        **needs(mem_mb=4000, runtime=30),
     shell:
         "python -m pipeline collect-text --language {wildcards.language} --sources work/sources "
         "--splits {input.splits:q} --output {output:q}"

@@ -8,8 +8,6 @@ rule find_images:
         images=for_job(sources.image_folders),
     output:
         paths.IMAGES,
-    resources:
-        **needs(mem_mb=2000, runtime=30),
     params:
         hint=for_job(sources.missing_hint),
         names=for_job(images.flickr_names),

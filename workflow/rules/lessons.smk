@@ -10,8 +10,6 @@ rule read_caption_part:
         paths.PART,
     wildcard_constraints:
         part="translation|comparable",
-    resources:
-        **needs(mem_mb=2000, runtime=10),
     params:
         settings=for_job(lessons.part_settings),
         origin=for_job(captions.own_origin),
@@ -30,8 +28,6 @@ rule sample_captions:
     wildcard_constraints:
         part="translation|comparable",
         each=r"\d+",
-    resources:
-        **needs(mem_mb=2000, runtime=10),
     shell:
         "python -m pipeline sample-captions --part {input:q} --captions-per-image {wildcards.each} "
         "--seed {wildcards.seed} --output {output:q}"
@@ -44,8 +40,6 @@ rule sample_halves:
         paths.HALVES,
     wildcard_constraints:
         suffix="(-[a-z]{2})?",
-    resources:
-        **needs(mem_mb=2000, runtime=10),
     params:
         language=lambda w: w.suffix.removeprefix("-"),
     shell:
@@ -60,8 +54,6 @@ rule select_captions:
         directory(paths.SELECTION),
     wildcard_constraints:
         experiment=lessons.selecting_experiments(PLAN),
-    resources:
-        **needs(mem_mb=4000, runtime=30),
     params:
         settings=for_job(lessons.selection),
     shell:
@@ -104,8 +96,6 @@ rule evaluate_lessons:
         ranks=expand(paths.RANKS, queries="original", allow_missing=True),
     wildcard_constraints:
         experiment=lessons.selecting_experiments(PLAN),
-    resources:
-        **needs(mem_mb=4000, runtime=growing(30)),
     params:
         settings=for_job(configuration.evaluation_settings),
         sentences=for_job(lessons.selected_sentences),

@@ -23,8 +23,6 @@ rule draw_retrieved:
         "results/figure{number}.html",
     wildcard_constraints:
         number=either(pages.FIGURES),
-    resources:
-        **needs(mem_mb=4000, runtime=30),
     params:
         settings=for_job(pages.figure_settings),
     shell:

@@ -7,8 +7,6 @@ rule build_index:
         images=for_job(images.image_list),
     output:
         paths.INDEX,
-    resources:
-        **needs(mem_mb=4000, runtime=growing(30)),
     shell:
         "python -m pipeline build-index --model {input.model:q} --features {input.features:q} --images {input.images:q} "
         "--captions {input.captions:q} --split test --output {output:q}"

@@ -86,8 +86,6 @@ rule draw_demo:
         images=directory(paths.DEMO_IMAGES),
     wildcard_constraints:
         dataset=captions.datasets_from(PLAN, "demo"),
-    resources:
-        **needs(mem_mb=1000, runtime=10),
     params:
         scenes=SETTINGS.sources.scenes,
         seed=SETTINGS.sources.seed,
@@ -105,8 +103,6 @@ rule write_demo_captions:
         paths.CAPTIONS,
     wildcard_constraints:
         dataset=captions.datasets_from(PLAN, "demo"),
-    resources:
-        **needs(mem_mb=1000, runtime=10, disk_mb=100),
     params:
         scenes=SETTINGS.sources.scenes,
         seed=SETTINGS.sources.seed,
@@ -122,7 +118,5 @@ rule write_demo_dictionary:
         paths.DEMO_GRAMMAR,
     output:
         paths.DEMO_DICTIONARY,
-    resources:
-        **needs(mem_mb=1000, runtime=10, disk_mb=100),
     shell:
         "python -m pipeline write-demo-dictionary --language {wildcards.language} --output {output:q}"

@@ -72,8 +72,6 @@ rule evaluate:
     output:
         evaluation=paths.EVALUATION,
         ranks=paths.RANKS,
-    resources:
-        **needs(mem_mb=4000, runtime=growing(30)),
     params:
         settings=for_job(configuration.evaluation_settings),
     shell:

@@ -40,8 +40,6 @@ rule augment:
         translations=expand(paths.TRANSLATIONS, source="en", allow_missing=True),
     output:
         paths.AUGMENTATION,
-    resources:
-        **needs(mem_mb=4000, runtime=10),
     params:
         origin=lambda w: captions.caption_origin(PLAN, w.dataset, w.target),
     shell:

@@ -3,8 +3,6 @@ rule train_word_vectors:
         paths.TEXT,
     output:
         paths.TEXT_VECTORS,
-    resources:
-        **needs(mem_mb=4000, runtime=growing(60)),
     params:
         settings=for_job(configuration.word_settings, vectors=None),
     shell:
@@ -17,8 +15,6 @@ rule train_caption_vectors:
         for_job(words.sentences),
     output:
         paths.CAPTION_VECTORS,
-    resources:
-        **needs(mem_mb=4000, runtime=growing(60)),
     params:
         settings=for_job(words.word_settings),
         origin=for_job(captions.caption_origin),
@@ -34,8 +30,6 @@ rule build_vocabulary:
         vectors=for_job(words.fasttext_vectors),
     output:
         paths.WORDS,
-    resources:
-        **needs(mem_mb=4000, runtime=growing(60)),
     params:
         settings=for_job(words.word_settings),
         origin=for_job(captions.caption_origin),
@@ -54,8 +48,6 @@ rule reduce_vocabulary:
         translations=for_job(words.added_translations),
     output:
         paths.REDUCED_WORDS,
-    resources:
-        **needs(mem_mb=4000, runtime=10),
     params:
         origin=for_job(captions.caption_origin),
     shell:
@@ -72,8 +64,6 @@ rule encode_characters:
         translations=for_job(words.added_translations),
     output:
         paths.CHARACTERS,
-    resources:
-        **needs(mem_mb=4000, runtime=10),
     params:
         longest=SETTINGS.liwe.max_word_length,
         origin=for_job(captions.caption_origin),
@@ -93,8 +83,6 @@ rule align_vectors:
         paths.ALIGNED_WORDS,
     wildcard_constraints:
         dataset=words.datasets_with_muse(PLAN, "align"),
-    resources:
-        **needs(mem_mb=2000, runtime=10),
     shell:
         "python -m pipeline align-vectors --words {input.words:q} --english {input.english:q} "
         "--dictionaries {input.dictionary:q} --output {output:q}"
@@ -110,8 +98,6 @@ rule build_muse_vocabulary:
         paths.ALIGNED_WORDS,
     wildcard_constraints:
         dataset=words.datasets_with_muse(PLAN, "file"),
-    resources:
-        **needs(mem_mb=4000, runtime=growing(60)),
     params:
         settings=for_job(configuration.word_settings, vectors="file"),
         origin=for_job(captions.caption_origin),
