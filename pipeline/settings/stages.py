@@ -300,6 +300,7 @@ def claim_settings(settings: Configuration) -> ClaimSettings:
         seeds=settings.seeds,
         datasets=settings.stand_ins,
         experiments=sorted(settings.experiments),
+        recurrent=settings.model.recurrent,
         left_out=left_out(settings),
         one_per_language=one_for_each(settings),
         human=human_languages(settings),

@@ -171,6 +171,7 @@ class Claim(Block):
     left_out: list[str] = Field(default=[])
     compare: list[Statement] = Field(default=[])
     counts: list[CountStatement] = Field(default=[])
+    sharing: bool = False
     paper_scale_only: str = ""
     untestable: str = ""
 

@@ -25,6 +25,7 @@ HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 NOT_HERE, NOT_TESTABLE = "not testable at this scale", "not testable"
 VERDICTS = (HOLDS, FAILS, UNDECIDED, NOT_HERE, NOT_TESTABLE)
 LEVEL = 0.05
+LINEAR = "with model.recurrent: mean, shared and separate sentence branches represent the same functions"
 ONE_SEED = "one seed: intervals and p are over test images only and do not tell seeds apart"
 
 CLAIM_COLUMNS = [
@@ -62,8 +63,8 @@ def judge_claims(
         settings: JSON: `scale` and `seeds`. `papers_data`: data sets that are the paper's own. `datasets`:
             for each data set of the paper the data set of this scale that stands for it. `languages` and
             `human`: the languages of each data set, and those with human captions. `experiments`: all of the
-            configuration. `one_per_language`: experiments with a model for each language. `left_out`: why
-            some are not trained, by name.
+            configuration. `recurrent`: as in `model`. `one_per_language`: experiments with a model for each
+            language. `left_out`: why some are not trained, by name.
         claims: YAML of each paper's claims, in the format of config/claims/mule.yaml.
         output: CSV to write, one claim per line.
         comparison: CSV to write, one comparison per line.
@@ -108,6 +109,8 @@ class _Judge:
         if claim.paper_scale_only:
             verdict = NOT_TESTABLE if self.settings.scale == "paper" else NOT_HERE
             return {**row, "verdict": verdict, "reason": claim.paper_scale_only}, []
+        if claim.sharing and self.settings.recurrent == "mean":
+            return {**row, "verdict": NOT_HERE, "reason": LINEAR}, []
         lines, elsewhere, never = self._lines(claim)
         if never:
             return {**row, "verdict": NOT_TESTABLE, "reason": _together(never)}, lines

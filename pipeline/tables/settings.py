@@ -127,6 +127,7 @@ class ClaimSettings(Block):
     seeds: list[Seed]
     datasets: dict[str, str]
     experiments: list[str]
+    recurrent: str
     left_out: dict[str, str]
     one_per_language: list[str]
     human: dict[str, list[LanguageCode]]

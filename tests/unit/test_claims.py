@@ -451,6 +451,15 @@ def test_a_claim_that_means_nothing_on_these_data_is_not_judged(
     assert (found["verdict"], found["reason"]) == (verdict, reason)
 
 
+def test_nothing_is_learnt_about_sharing_without_a_nonlinear_branch(tmp_path: Path) -> None:
+    found = judgement(tmp_path, [], FRENCH, of=settings(recurrent="mean"), sharing=True)
+    assert found["verdict"] == NOT_HERE
+    assert "represent the same functions" in found["reason"]
+    assert (
+        judgement(tmp_path, [], FRENCH, of=settings(recurrent="mlp"), sharing=True)["verdict"] == NOT_TESTABLE
+    )
+
+
 def test_mistakes_in_claims_are_reported_together(tmp_path: Path) -> None:
     path = claim_file(
         tmp_path,
