@@ -3,20 +3,16 @@
     python -m benchmarks.features [--backbone resnet50] [--resize 256] [--crop 224] [--images 16] [--repeat 3]
 
 Timed, one after the other in every round: only the network on ready tensors of the same shape, the whole
-extraction from files to a finished store, only decoding and resizing, a plain script of torchvision's
-DataLoader and TenCrop at PyTorch's own settings, and the same in bfloat16 where extraction is. With --busy N,
-N processes that only count run beside it. Weights are random unless --weights names some.
+extraction from files to a finished store, and a plain script of torchvision's DataLoader and TenCrop at
+PyTorch's own settings. Weights are random unless --weights names some.
 """
 
 import argparse
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,7 +26,6 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
 from pipeline.images.backbone import Backbone, load_backbone
-from pipeline.images.crops import read_image, resize_image
 from pipeline.images.extract import extract
 from pipeline.images.settings import ExtractionSettings
 
@@ -51,24 +46,20 @@ def main() -> None:
     parser.add_argument("--photographs", type=Path, help="folder of JPEGs; default: 500x375, made here")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--repeat", type=int, default=3, help="rounds")
-    parser.add_argument("--busy", type=int, default=0, help="processes that only count meanwhile")
-    parser.add_argument("--without-plain", action="store_true", help="leave the slow plain scripts out")
+    parser.add_argument("--without-plain", action="store_true", help="leave the slow plain script out")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(arguments.busy)]
-    try:
-        with tempfile.TemporaryDirectory() as name:
-            compare(arguments, Path(name))
-    finally:
-        for process in beside:
-            process.kill()
+    with tempfile.TemporaryDirectory() as name:
+        compare(arguments, Path(name))
 
 
 def compare(arguments: argparse.Namespace, folder: Path) -> None:
     """Time everything in turn, `repeat` times, and print medians and ratios."""
+    if not arguments.weights:
+        torch.save(random_network(arguments.backbone).state_dict(), folder / "weights.pth")
     settings = ExtractionSettings(
         backbone=arguments.backbone,
-        weights=arguments.weights or random_weights(arguments.backbone, folder),
+        weights=arguments.weights or str(folder / "weights.pth"),
         resize=arguments.resize,
         crop=arguments.crop,
         crops=arguments.crops,
@@ -85,12 +76,9 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
     timed: dict[str, Callable[[], None]] = {
         "bare forward": lambda: bare(backbone, len(paths)),
         "end to end": whole,
-        "decode alone": lambda: decode(list(paths.values()), backbone, arguments),
     }
     if not arguments.without_plain:
-        timed["plain script"] = plain(list(paths.values()), settings, device, arguments, "float32")
-    if backbone.precision == "bfloat16" and not arguments.without_plain:
-        timed["plain, bfloat16"] = plain(list(paths.values()), settings, device, arguments, "bfloat16")
+        timed["plain script"] = plain(list(paths.values()), settings, device, arguments, backbone.precision)
     report(timed, arguments.repeat, len(paths), device.type == "cpu")
 
 
@@ -116,12 +104,6 @@ def report(timed: dict[str, Callable[[], None]], repeat: int, images: int, on_cp
             f"({min(rates):.3f}-{max(rates):.3f})"
             + (f"  {statistics.median(costs):8.3f}" if on_cpu else "")  # a GPU's is mostly waiting
         )
-
-
-def random_weights(backbone: str, folder: Path) -> str:
-    """A file of random weights."""
-    torch.save(random_network(backbone).state_dict(), folder / "weights.pth")
-    return str(folder / "weights.pth")
 
 
 def random_network(backbone: str, **options: Any) -> torch.nn.Module:
@@ -153,42 +135,28 @@ def bare(backbone: Backbone, images: int) -> None:
     features.cpu()
 
 
-def decode(paths: list[Path], backbone: Backbone, arguments: argparse.Namespace) -> None:
-    """Read and resize, by as many threads as extraction has."""
-    with ThreadPoolExecutor(arguments.workers) as pool:
-        for _ in pool.map(
-            lambda path: resize_image(read_image(path), arguments.resize, backbone.interpolation), paths
-        ):
-            pass
-
-
 class Plain(Dataset[torch.Tensor]):
     """What a plain script has: crops as normalised tensors, one image after the other."""
 
-    def __init__(self, paths: list[Path], settings: ExtractionSettings, config: dict[str, object]):
-        self.paths = paths
-        cut = (
-            transforms.TenCrop(settings.crop)
-            if settings.crops == 10
-            else transforms.CenterCrop(settings.crop)
+    def __init__(self, paths: list[Path], settings: ExtractionSettings, config: dict[str, Any]):
+        self.paths, ten = paths, settings.crops == 10
+        self.views = transforms.Compose(
+            [
+                transforms.Resize(settings.resize, transforms.InterpolationMode(config["interpolation"])),
+                transforms.TenCrop(settings.crop) if ten else transforms.CenterCrop(settings.crop),
+                transforms.Lambda(lambda views: views if ten else [views]),
+            ]
         )
-        tensor = transforms.Compose(
+        self.tensor = transforms.Compose(
             [transforms.ToTensor(), transforms.Normalize(config["mean"], config["std"])]
         )
-        every = (
-            transforms.Lambda(lambda views: torch.stack([tensor(view) for view in views]))
-            if settings.crops == 10
-            else transforms.Lambda(lambda view: tensor(view)[None])
-        )
-        mode = transforms.InterpolationMode(config["interpolation"])
-        self.chain = transforms.Compose([transforms.Resize(settings.resize, mode), cut, every])
 
     def __len__(self) -> int:
         return len(self.paths)
 
     def __getitem__(self, number: int) -> torch.Tensor:
-        crops: torch.Tensor = self.chain(Image.open(self.paths[number]).convert("RGB"))
-        return crops
+        views = self.views(Image.open(self.paths[number]).convert("RGB"))
+        return torch.stack([self.tensor(view) for view in views])
 
 
 def plain(
@@ -201,19 +169,11 @@ def plain(
     """The usual script: DataLoader with worker processes, TenCrop, the network as it is."""
     model = random_network(settings.backbone, num_classes=0).to(device)
     dataset = Plain(paths, settings, resolve_model_data_config(model))
-    image = 4 * 3 * settings.crops * settings.crop**2  # bytes of its crops, which workers share
-    room = shutil.disk_usage("/dev/shm").free if Path("/dev/shm").exists() else sys.maxsize
-    workers = min(
-        arguments.workers, max(1, room // (3 * arguments.batch_size * image))
-    )  # each holds up to three batches
-    if workers < arguments.workers:
-        print(f"plain script: {workers} workers, because shared memory is too small for more", flush=True)
 
     @torch.inference_mode()
     def script() -> None:
-        loader = DataLoader(
-            dataset, arguments.batch_size, num_workers=workers, pin_memory=device.type == "cuda"
-        )
+        on_gpu = device.type == "cuda"
+        loader = DataLoader(dataset, arguments.batch_size, num_workers=arguments.workers, pin_memory=on_gpu)
         with usual_switches(), torch.autocast(device.type, torch.bfloat16, precision == "bfloat16"):
             for crops in loader:
                 images, views = crops.shape[:2]

@@ -13,6 +13,7 @@ FEATURES = "--backbone resnet18 --resize 40 --crop 32 --images 2 --repeat 1 --wi
 
 
 @pytest.mark.integration
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("benchmark", "options", "number"),
     [
