@@ -28,14 +28,10 @@ from pipeline.plan import paths
 from pipeline.plan import training as planned
 from pipeline.plan.plan import Plan, published_sources
 from pipeline.plan.words import vocabularies
-from pipeline.settings import (
-    Configuration,
-    assignment_settings,
-    load,
-    merge,
-    pretraining_settings,
-    train_settings,
-)
+from pipeline.settings.configuration import Configuration
+from pipeline.settings.merge import merge
+from pipeline.settings.reading import load
+from pipeline.settings.stages import assignment_settings, pretraining_settings, train_settings
 from pipeline.training.assign import assign
 from pipeline.training.pretrain import pretrain
 from pipeline.training.train import train

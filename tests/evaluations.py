@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline import settings as configuration
 from pipeline.common.files import sha256
 from pipeline.evaluation.evaluate import RANK_COLUMNS
+from pipeline.settings import reading
+from pipeline.settings import stages as configuration
 from pipeline.tables.cells import cells
 from pipeline.tables.claim_terms import Claim, read_claims
 from pipeline.tables.result_files import paper_numbers
@@ -117,7 +118,7 @@ def write_printed_evaluations(folder: Path, tables: Sequence[str], metrics: Sequ
 
     metrics: printed metrics to use; with mR only, all recalls equal it.
     """
-    paper = configuration.load({"scale": "paper"}, ROOT / "config")
+    paper = reading.load({"scale": "paper"}, ROOT / "config")
     recalls_of: dict[tuple[str, ...], dict[str, float]] = {}
     for number in printed(*tables):
         if number["metric"] in metrics:
@@ -137,5 +138,5 @@ def write_printed_evaluations(folder: Path, tables: Sequence[str], metrics: Sequ
 @cache
 def claims_of(paper: str) -> list[Claim]:
     """The claims of a paper, with those of its published code."""
-    experiments = configuration.load({"scale": "paper"}, ROOT / "config").experiments
+    experiments = reading.load({"scale": "paper"}, ROOT / "config").experiments
     return read_claims(ROOT / f"config/claims/{paper}.yaml", experiments)

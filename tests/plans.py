@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from pipeline import settings as configuration
 from pipeline.plan.paths import SOURCES_TABLE
 from pipeline.plan.plan import Plan, published_sources
+from pipeline.settings import reading
 
 ROOT = Path(__file__).parents[1]
 FACEBOOK = "work/sources/dl.fbaipublicfiles.com"
@@ -17,7 +17,7 @@ TEN = [*MULTI30K, "zh", "ja", *ADDED]
 
 def plan_of(**user: Any) -> Plan:
     """The plan of a configuration."""
-    settings = configuration.load({"scale": "demo", **user}, ROOT / "config")
+    settings = reading.load({"scale": "demo", **user}, ROOT / "config")
     return Plan(settings, ROOT / "config", published_sources(ROOT / SOURCES_TABLE))
 
 

@@ -15,7 +15,7 @@ import yaml
 from PIL import Image
 
 from pipeline.images.backbone import weights_file
-from pipeline.settings import merge
+from pipeline.settings.merge import merge
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "workflow", "profiles", "config", "pipeline", "search", "envs")

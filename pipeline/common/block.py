@@ -147,6 +147,14 @@ def text_check(problem: Callable[[str], str]) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _expanded(text: str) -> str:
+    path = os.path.expanduser(os.path.expandvars(text))
+    if "$" in path:
+        problem = f"{text}: the environment variable is not set; set it, or write the path itself"
+        raise PydanticCustomError("problem", "{problem}", {"problem": problem})
+    return path
+
+
 Unique = AfterValidator(_unique)
 LARGEST = 2**31 - 1  # largest whole number that libraries in C accept
 Count = Annotated[int, Field(ge=1, le=LARGEST)]
@@ -157,7 +165,7 @@ Rate = Annotated[float, Field(gt=0)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Factor = Annotated[float, Field(gt=0, le=1)]
 Text = Annotated[str, Field(min_length=1)]
-PathText = Text  # $NAME in it stands for an environment variable
+PathText = Annotated[Text, AfterValidator(_expanded)]  # with environment variables and ~, which it expands
 
 
 def all_contradictions(where: str, value: object) -> Iterator[str]:

@@ -115,7 +115,7 @@ class Dataset(SourceKeys):
 class Sources(Block):
     """Where published files are downloaded from, data on request lie, and how large the demo is."""
 
-    mirror: str | None = None
+    mirror: PathText | None = None
     """a folder or an http(s) address laid out as HOST/PATH, or null: the publishers' own servers"""
     flickr30k: PathText = "on-request/flickr30k"
     """where Flickr30K's photographs are: a folder or an archive"""

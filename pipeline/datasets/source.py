@@ -57,7 +57,7 @@ class SourceKeys(Sparse):
     images: PathText | None = None
     """flickr8k, flickr30k or mscoco (published photographs), or the path of a folder or archive with images
     """
-    split: Text | None = None
+    split: PathText | None = None
     """for source multi30k: multi30k (its own split), or flickr8k (only the images that are also in Flickr8k,
     in its split); for source custom: the path of a CSV file with columns image, split
     """

@@ -30,7 +30,7 @@ class FeatureSettings(Block):
     """What features depend on; of imported features only backbone and dimension are known."""
 
     backbone: Text | None = Field(default=None, description=_BACKBONE)
-    weights: Text | None = Field(default=None, description=_WEIGHTS)
+    weights: PathText | None = Field(default=None, description=_WEIGHTS)
     dimension: Count | None = Field(default=None, description=_DIMENSION)
     resize: Count | None = Field(default=None, description=_RESIZE)
     crop: Count | None = Field(default=None, description=_CROP)
@@ -51,7 +51,7 @@ class Images(Block):
 
     features: PathText | None = Field(default=None, description=_FEATURES)
     backbone: Text = Field(default="resnet152.tv_in1k", description=_BACKBONE)
-    weights: Text = Field(default="timm", description=_WEIGHTS)
+    weights: PathText = Field(default="timm", description=_WEIGHTS)
     dimension: Count = Field(default=2048, description=_DIMENSION)
     resize: Count = Field(default=512, description=_RESIZE)
     crop: Count = Field(default=448, description=_CROP)

@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pipeline import settings as configuration
 from pipeline.common.errors import raise_together
 from pipeline.datasets.settings import Dataset
 from pipeline.datasets.source import SourceKeys
@@ -16,6 +15,7 @@ from pipeline.plan.cells import experiments_on
 from pipeline.plan.plan import Plan, either, files_in
 from pipeline.plan.requests import archives_at, requested_path
 from pipeline.plan.sources import public_files_of, published_texts
+from pipeline.settings.translations import translated_origins
 
 if TYPE_CHECKING:  # pandas is imported only where there are captions of the user's own
     from pipeline.datasets.coverage import Coverage
@@ -200,5 +200,5 @@ def own_origin(plan: Plan, dataset: str, language: str) -> str:
 def caption_origin(plan: Plan, dataset: str, language: str) -> str:
     """Origin of a language's own captions, or the provider of all its translations."""
     own = plan.datasets[dataset].caption_origins
-    of_translations = configuration.translated_origins(plan.settings, dataset)
+    of_translations = translated_origins(plan.settings, dataset)
     return {**own, **of_translations}.get(language, "human")

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from pipeline import settings as configuration
 from pipeline.plan import paths
 from pipeline.plan.plan import Plan, either
-from pipeline.settings.translations import DatasetPair
+from pipeline.settings import stages as configuration
+from pipeline.settings.translations import DatasetPair, evaluation_pairs
 from pipeline.tables.cells import Cell, cells
 
 
@@ -53,7 +53,7 @@ def translations_of(plan: Plan, tables: Iterable[str]) -> list[DatasetPair]:
     return [
         (dataset, pair)
         for dataset, *model in models
-        for pair in configuration.evaluation_pairs(plan.settings, dataset, *model)
+        for pair in evaluation_pairs(plan.settings, dataset, *model)
     ]
 
 

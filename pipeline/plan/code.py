@@ -1,10 +1,10 @@
 """The digest of the code that a job runs, which reruns the job after an edit."""
 
 from pipeline import registry
-from pipeline import settings as configuration
 from pipeline.datasets.sources import module_of
 from pipeline.digest import digest
 from pipeline.plan.plan import Plan
+from pipeline.settings import stages as configuration
 from pipeline.stages import Stage
 from pipeline.training.settings import LessonsSettings, TrainSettings
 

@@ -3,12 +3,12 @@
 import re
 from functools import cache
 
-from pipeline import settings as configuration
 from pipeline.datasets.source import PartKeys
 from pipeline.plan import paths
 from pipeline.plan.plan import Plan, either
 from pipeline.plan.sources import public_files_of
 from pipeline.plan.words import sentences
+from pipeline.settings import stages as configuration
 from pipeline.training.settings import CaptionSelection
 from pipeline.words.settings import SelectedLanguage, SelectionSettings
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from pipeline.datasets.settings import Dataset
 from pipeline.datasets.source import Source
 from pipeline.datasets.sources import source_named
-from pipeline.settings import Configuration, DatasetExperiment
+from pipeline.settings.configuration import Configuration
+from pipeline.settings.experiment import DatasetExperiment
 from pipeline.tables.settings import Table
 
 

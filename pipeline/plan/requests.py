@@ -4,12 +4,11 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.common.photographs import is_archive
 from pipeline.plan.cells import experiments_on
 from pipeline.plan.plan import Plan
-from pipeline.settings.translations import DatasetPair
+from pipeline.settings.translations import DatasetPair, missing_providers
 
 FLICKR30K = "flickr30k"  # key of `sources` for photographs that are available only on request
 
@@ -60,7 +59,7 @@ def require_providers(plan: Plan, pairs: Iterable[DatasetPair]) -> None:
     Raises:
         InputError: some pair has none; the message lists all providers.
     """
-    if message := configuration.missing_providers(plan.settings, pairs):
+    if message := missing_providers(plan.settings, pairs):
         raise InputError(message)
 
 

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterable
 
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.common.photographs import is_photograph
 from pipeline.datasets.settings import Dataset
@@ -12,7 +11,9 @@ from pipeline.plan import paths
 from pipeline.plan.cells import translations_of
 from pipeline.plan.plan import Plan
 from pipeline.plan.requests import archives_at, how_to_ask, needs_photographs, requested_path
-from pipeline.settings import Configuration
+from pipeline.settings.configuration import Configuration
+from pipeline.settings.experiments import makeable_tables
+from pipeline.settings.hub import hub_models
 
 # Names in workflow/sources.csv.
 FASTTEXT = "dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.{language}.300.vec.gz"
@@ -82,9 +83,9 @@ def _in_every_language(plan: Plan, pattern: str) -> list[str]:
 
 def prefetched_models(plan: Plan) -> str:
     """Models of the Hugging Face hub that some table of this configuration uses."""
-    tables = [name for name in configuration.makeable_tables(plan.settings) if name in plan.tables]
+    tables = [name for name in makeable_tables(plan.settings) if name in plan.tables]
     pairs = {pair for _, pair in translations_of(plan, tables)}
-    return configuration.hub_models(plan.settings, sorted(pairs)).as_json()
+    return hub_models(plan.settings, sorted(pairs)).as_json()
 
 
 def archives(plan: Plan, archive: str) -> list[str]:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 
-from pipeline import settings as configuration
 from pipeline.common.block import did_you_mean
 from pipeline.common.errors import InputError
 from pipeline.plan import paths
@@ -12,6 +11,8 @@ from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
 from pipeline.plan.plan import NamedFiles, Plan
 from pipeline.plan.requests import require_providers
 from pipeline.plan.sources import public_files_of
+from pipeline.settings import stages as configuration
+from pipeline.settings.experiments import makeable_tables
 from pipeline.training.settings import ParameterSettings, SmalrParameterSettings
 
 # Languages that *Lessons* compares the vocabularies of, by part of Multi30K.
@@ -57,7 +58,7 @@ def printed_numbers(plan: Plan, table: str) -> list[str]:
 
 def every_table(plan: Plan) -> list[str]:
     """All tables that this configuration has data for."""
-    names = configuration.makeable_tables(plan.settings)
+    names = makeable_tables(plan.settings)
     require_providers(plan, translations_of(plan, [name for name in names if name in plan.tables]))
     return [f"results/{name}.csv" for name in names]
 

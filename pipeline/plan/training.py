@@ -1,6 +1,5 @@
 """Inputs and settings of an experiment's training and evaluation."""
 
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.plan import paths
 from pipeline.plan.captions import tokens
@@ -9,6 +8,15 @@ from pipeline.plan.plan import Plan
 from pipeline.plan.requests import require_providers
 from pipeline.plan.translation import added_tables, query_tables, translation_tables
 from pipeline.plan.words import vocabularies
+from pipeline.settings import stages as configuration
+from pipeline.settings.experiments import left_out
+from pipeline.settings.translations import (
+    consistency_pairs,
+    query_pairs,
+    training_pairs,
+    via_english,
+    without_translations,
+)
 from pipeline.training.settings import AssignSettings
 
 
@@ -20,7 +28,7 @@ def features(plan: Plan, dataset: str, experiment: str) -> str:
     """
     name = plan.experiment(dataset, experiment).features
     if name not in plan.settings.images.feature_sets():
-        reason = configuration.left_out(plan.settings)[experiment]
+        reason = left_out(plan.settings)[experiment]
         raise InputError(f"experiment {experiment} cannot be trained: {reason}")
     return plan.path(paths.FEATURES, dataset=dataset, suffix=suffix_of(name))
 
@@ -36,14 +44,14 @@ def translations(plan: Plan, dataset: str, experiment: str) -> list[str]:
     Raises:
         InputError: the data set has no captions to translate into one of the languages.
     """
-    if lacking := configuration.without_translations(plan.settings, dataset, experiment):
+    if lacking := without_translations(plan.settings, dataset, experiment):
         raise InputError(
             f"experiment {experiment} trains on translations, and {dataset} has no captions to "
             f"translate into {', '.join(lacking)}: translations are from English, or into English from other "
             f"languages, found datasets.{dataset}.languages {plan.datasets[dataset].languages}. Add "
             "captions in English, or ask for rows without translations (results/TABLE-row1+2.csv)"
         )
-    pairs = configuration.training_pairs(plan.settings, dataset, experiment)
+    pairs = training_pairs(plan.settings, dataset, experiment)
     return added_tables(plan, dataset, pairs, plan.experiment(dataset, experiment).captions)
 
 
@@ -108,12 +116,12 @@ def translated_queries(plan: Plan, dataset: str, experiment: str, queries: str) 
     """Test captions of the other languages, translated into a model's only language."""
     if queries != "translated":
         return []
-    return translation_tables(plan, dataset, configuration.query_pairs(plan.settings, dataset, experiment))
+    return translation_tables(plan, dataset, query_pairs(plan.settings, dataset, experiment))
 
 
 def queries_in_every_language(plan: Plan, dataset: str, experiment: str) -> list[str]:
     """Own queries translated into the model's other languages."""
-    pairs = configuration.consistency_pairs(plan.settings, dataset, experiment)
-    direct = [pair for pair in pairs if not configuration.via_english(plan.settings, dataset, pair)]
+    pairs = consistency_pairs(plan.settings, dataset, experiment)
+    direct = [pair for pair in pairs if not via_english(plan.settings, dataset, pair)]
     require_providers(plan, [(dataset, pair) for pair in direct])
     return query_tables(plan, dataset, pairs)

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 from pipeline import digest as code
 from pipeline import registry
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.datasets.settings import BorrowedCaptions
 from pipeline.plan import paths
@@ -18,6 +17,7 @@ from pipeline.plan.captions import tokens
 from pipeline.plan.plan import Plan, files_in
 from pipeline.plan.requests import require_providers
 from pipeline.plan.sources import DICTIONARIES
+from pipeline.settings.translations import is_borrowed, needs_query_translation, via_english
 from pipeline.translation.settings import (
     DictionaryProvider,
     FilesProvider,
@@ -56,7 +56,7 @@ class Translation:
     @property
     def borrowed_captions(self) -> BorrowedCaptions | None:
         """Data set and origin if the translations are in another data set's captions."""
-        borrowed = configuration.is_borrowed(self.plan.settings, self.dataset, self.pair)
+        borrowed = is_borrowed(self.plan.settings, self.dataset, self.pair)
         by_language = self.plan.datasets[self.dataset].borrowed_translations
         return by_language[self.target] if borrowed and not self.queries else None
 
@@ -70,7 +70,7 @@ class Translation:
             return FilesProvider(provider="files", origin=self.borrowed_captions.origin)
         require_providers(self.plan, [(self.dataset, self.pair)])
         translation = self.plan.settings.translation
-        borrowed = configuration.is_borrowed(self.plan.settings, self.dataset, self.pair)
+        borrowed = is_borrowed(self.plan.settings, self.dataset, self.pair)
         for provider in (translation.provider_of(self.pair), translation.default):
             if provider and not (borrowed and isinstance(provider, FilesProvider)):
                 return provider
@@ -157,7 +157,7 @@ def of_captions(plan: Plan, dataset: str, source: str, target: str) -> Translati
 
 def of_queries(plan: Plan, dataset: str, source: str, target: str) -> Translation:
     """The translation of queries: of the pair, or from English if they are translated into English first."""
-    if configuration.via_english(plan.settings, dataset, f"{source}-{target}"):
+    if via_english(plan.settings, dataset, f"{source}-{target}"):
         return Translation(plan, dataset, "en", target, queries=True, before=f"{source}-en")
     return Translation(plan, dataset, source, target, queries=True)
 
@@ -178,7 +178,7 @@ def added_tables(plan: Plan, dataset: str, pairs: Sequence[str], captions: str) 
 
 def query_tables(plan: Plan, dataset: str, pairs: Iterable[str]) -> list[str]:
     """Translated queries of a data set for some pairs, each with the caption that it translates."""
-    needs_own = partial(configuration.needs_query_translation, plan.settings, dataset)
+    needs_own = partial(needs_query_translation, plan.settings, dataset)
     return [
         _of_pair(plan, paths.QUERIES if needs_own(pair) else paths.TRANSLATIONS, dataset, pair)
         for pair in pairs

@@ -1,6 +1,5 @@
 """Vocabularies, word vectors and sentence vectors of an experiment."""
 
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.datasets.sources import source_named
 from pipeline.plan import paths
@@ -8,6 +7,8 @@ from pipeline.plan.captions import coverage_of, tokens
 from pipeline.plan.plan import Plan, either, files_in
 from pipeline.plan.sources import FASTTEXT, MUSE
 from pipeline.plan.translation import added_tables, dictionary
+from pipeline.settings import stages as configuration
+from pipeline.settings.translations import translation_sources
 from pipeline.training.settings import Captions
 from pipeline.words.settings import WordSettings
 
@@ -61,7 +62,7 @@ def added_translations(plan: Plan, dataset: str, language: str, captions: Captio
     own = plan.datasets[dataset].languages
     if language not in own:
         return []
-    sources = configuration.translation_sources(own, language, captions)
+    sources = translation_sources(own, language, captions)
     return added_tables(plan, dataset, [f"{source}-{language}" for source in sources], captions)
 
 

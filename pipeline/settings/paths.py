@@ -1,20 +1,19 @@
-"""Paths of a configuration: variables are expanded, and every path must exist before anything runs."""
+"""Every path of a configuration must exist before anything runs."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pipeline.common.errors import raise_together
 from pipeline.common.photographs import ARCHIVES, is_archive
-from pipeline.datasets.settings import Sources
 from pipeline.settings.configuration import Configuration
 
 FILE, FOLDER, EITHER = "a file", "a folder", f"a folder or an archive ({', '.join(ARCHIVES)})"
 
-# What each key that holds a path must name, by block.
+# What each key that holds a path must name, by block; data on request may be missing.
 _KINDS = {
-    "sources": {"mirror": FOLDER, "flickr30k": EITHER, "coco_cn": EITHER},
+    "sources": {"mirror": FOLDER},
     "images": {"features": FILE, "list": FILE, "weights": FILE},
     "translation": {"dictionaries": FOLDER},
     "bert": {"model": FOLDER},
@@ -31,46 +30,17 @@ _NAMES = {
 _OUTPUT_FOLDERS = ("work/sources", "work/photographs", "work/{scale}")
 
 
-def expanded_paths(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A user's configuration with environment variables and ~ expanded in the blocks that have paths.
-
-    Raises:
-        InputError: variables are not set; every one is listed.
-    """
-    mistakes: list[str] = []
-
-    def expanded(where: str, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {key: expanded(f"{where}.{key}", inner) for key, inner in value.items()}
-        if not isinstance(value, str):
-            return value
-        text = os.path.expanduser(os.path.expandvars(value))
-        if "$" in text:
-            mistakes.append(
-                f"{where}: {value}: the environment variable is not set; set it, or write the path itself"
-            )
-        return text
-
-    found = {key: expanded(key, value) if key in _KINDS else value for key, value in values.items()}
-    raise_together(mistakes, "The configuration has mistakes:")
-    return found
-
-
-def check_paths(settings: Configuration, usual: Sources) -> None:
+def check_paths(settings: Configuration) -> None:
     """Check that every configured path exists, whether the target needs it or not.
 
     Snakemake itself accepts a missing input if an older result that was made of it exists.
-
-    Args:
-        settings: as `load` gives them; paths in them start from the working directory.
-        usual: the sources of the scale. Data on request may be missing at these paths.
 
     Raises:
         InputError: paths are missing or name something else; every one is listed with its key.
     """
     folders = [os.path.abspath(name.format(scale=settings.scale)) for name in _OUTPUT_FOLDERS]
     mistakes = []
-    for where, path, kind in _configured_paths(settings, usual):
+    for where, path, kind in _configured_paths(settings):
         made_here = any(Path(os.path.abspath(path)).is_relative_to(folder) for folder in folders)
         if not os.path.exists(path) and not made_here:
             mistakes.append(f"{where}: {path}: not there, expected {kind}")
@@ -81,7 +51,7 @@ def check_paths(settings: Configuration, usual: Sources) -> None:
     raise_together(mistakes, f"Paths in the configuration that cannot be used (relative to {os.getcwd()}):")
 
 
-def _configured_paths(settings: Configuration, usual: Sources) -> Iterator[tuple[str, str, str]]:
+def _configured_paths(settings: Configuration) -> Iterator[tuple[str, str, str]]:
     """Key, path and what it must name, of every path that must be there."""
     images, datasets = settings.images, settings.datasets
     blocks: list[tuple[str, str, Any]] = [
@@ -92,8 +62,7 @@ def _configured_paths(settings: Configuration, usual: Sources) -> Iterator[tuple
     for kinds, where, block in blocks:
         for key, kind in _KINDS[kinds].items():
             value = getattr(block, key, None)
-            on_request = where == "sources" and value == getattr(usual, key)
-            if value is None or on_request or value in _NAMES.get(key, ()) or _is_elsewhere(key, value):
+            if value is None or value in _NAMES.get(key, ()) or _is_elsewhere(key, value):
                 continue
             languages = block.languages if "{language}" in value else [""]
             for language in languages:

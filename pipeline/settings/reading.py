@@ -5,19 +5,18 @@ experiment, then what the user gives (config/config.yaml, --configfile, --config
 defaults of their classes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
 from pipeline.common.block import LATER
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.yaml_files import read_yaml, read_yaml_files
-from pipeline.datasets.settings import Dataset, Scale, Sources
+from pipeline.datasets.settings import Dataset, Scale
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.contradictions import contradictions
 from pipeline.settings.experiments import makeable_tables
 from pipeline.settings.merge import merge
-from pipeline.settings.paths import expanded_paths
 
 HEADING = "The configuration has mistakes:"
 
@@ -40,7 +39,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Configuration:
     if scale not in get_args(Scale):
         raise InputError(f"configuration: scale: found {scale!r:.100}, expected demo, flickr8k or paper")
     of_scale, values = _own_files(folder, str(scale))
-    values = merge(merge(values, of_scale), expanded_paths(_with_norwegian(user)))
+    values = merge(merge(values, of_scale), _with_norwegian(user))
     written = Configuration.from_values(values, HEADING, context=LATER)
     tables = {name: table.with_added_rows() for name, table in written.tables.items()}
     settings = written.model_copy(update={"tables": tables})
@@ -50,11 +49,6 @@ def load(user: Mapping[str, Any], folder: Path) -> Configuration:
     if scale == "paper" and not settings.images.list:
         settings._papers_data.extend(_papers_data(settings.datasets, of_scale.get("datasets", {})))
     return settings
-
-
-def usual_sources(scale: Scale, folder: Path) -> Sources:
-    """The paths of files that a scale itself configures."""
-    return Sources.from_values(read(folder / "scales" / f"{scale}.yaml").get("sources", {}), HEADING)
 
 
 def _papers_data(datasets: Mapping[str, Dataset], of_paper: Mapping[str, Any]) -> list[str]:
@@ -84,15 +78,6 @@ def read(path: Path) -> dict[str, Any]:
     """One YAML file of the configuration; raises `InputError` as `read_yaml`."""
     content: dict[str, Any] = _with_norwegian(read_yaml(path))
     return content
-
-
-def check_files(paths: Iterable[str | Path]) -> None:
-    """Check a user's files, which Snakemake reads before this project does.
-
-    Raises:
-        InputError: lists the mistakes of all files, such as a key that stands twice in a block.
-    """
-    read_yaml_files(map(Path, paths), HEADING)
 
 
 def _with_norwegian(value: Any) -> Any:

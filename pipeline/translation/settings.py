@@ -58,7 +58,7 @@ class MarianProvider(TranslatorBlock):
     """Models on this machine."""
 
     provider: Literal["marian"]
-    model: Text
+    model: PathText
     """a folder or a name on the hub; {source} and {target} stand for the languages"""
     revision: Text | None = None
     """commit or tag of a model on the hub"""

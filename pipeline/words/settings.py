@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pipeline.common.block import LARGEST, Block, Count, Rate, Seed, Text
+from pipeline.common.block import LARGEST, Block, Count, PathText, Rate, Seed
 from pipeline.datasets.settings import LanguageCode, Origins
 
 
@@ -82,7 +82,7 @@ Tokens = Annotated[int, Field(ge=3, le=LARGEST)]
 class Bert(Block):
     """The frozen BERT whose sentence vectors some experiments read."""
 
-    model: Text = "google-bert/bert-base-multilingual-cased"
+    model: PathText = "google-bert/bert-base-multilingual-cased"
     """pretrain (a small one on the training captions), a folder, or a name on the Hugging Face hub"""
     layer: Layer = -2
     """the layer that is pooled, -1 for the last, -2 for the second last"""

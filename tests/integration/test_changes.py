@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from project import FINISHED, ROOT, TABLES, Project, copy_of, finished
 
-from pipeline.settings import merge
+from pipeline.settings.merge import merge
 
 pytestmark = pytest.mark.integration
 

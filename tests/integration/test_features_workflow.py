@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from project import FINISHED, Project, copy_of, finished
 
-from pipeline.settings import merge
+from pipeline.settings.merge import merge
 
 pytestmark = pytest.mark.integration
 

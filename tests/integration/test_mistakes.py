@@ -24,10 +24,12 @@ import yaml
 from PIL import Image
 
 from pipeline import cli
-from pipeline import settings as configuration
 from pipeline.__main__ import main
 from pipeline.common.yaml_files import read_yaml
 from pipeline.plan.plan import Plan, published_sources
+from pipeline.settings import reading
+from pipeline.settings.merge import merge
+from pipeline.settings.paths import check_paths
 
 pytestmark = pytest.mark.integration
 
@@ -97,7 +99,7 @@ class Mistake(NamedTuple):
 
 def key(name: str, says: str, **changes: Any) -> Mistake:
     """A mistake in the user's configuration."""
-    return Mistake(name, CONFIGURE, says, {"mine.yaml": yaml.safe_dump(configuration.merge(CONFIG, changes))})
+    return Mistake(name, CONFIGURE, says, {"mine.yaml": yaml.safe_dump(merge(CONFIG, changes))})
 
 
 def features_file(**changes: Any) -> Write:
@@ -369,8 +371,8 @@ def status_of(command: str) -> int:
 
 def configure() -> None:
     """Read, check and plan with a user's file, as Snakemake does before the first job."""
-    settings = configuration.load(read_yaml(Path("mine.yaml")), ROOT / "config")
-    configuration.check_paths(settings, configuration.usual_sources(settings.scale, ROOT / "config"))
+    settings = reading.load(read_yaml(Path("mine.yaml")), ROOT / "config")
+    check_paths(settings)
     Plan(settings, ROOT / "config", published_sources(ROOT / "workflow" / "sources.csv"))
 
 

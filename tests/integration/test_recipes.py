@@ -16,7 +16,7 @@ from project import DEMO, ROOT, SMALL, Project, ready
 
 from pipeline.common.block import Block
 from pipeline.models.embedding import Words
-from pipeline.settings import merge
+from pipeline.settings.merge import merge
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -23,7 +23,8 @@ from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.evaluation.evaluate import evaluate
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.models.model import load_model
-from pipeline.settings import merge, read
+from pipeline.settings.merge import merge
+from pipeline.settings.reading import read
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import percentages
 from pipeline.training.data import Inputs

@@ -8,7 +8,7 @@ import pytest
 from project import FINISHED, Project, copy_of, finished
 from stand_in_service import Service, stand_in
 
-from pipeline.settings import merge
+from pipeline.settings.merge import merge
 
 pytestmark = pytest.mark.integration
 

@@ -11,8 +11,9 @@ import pytest
 import yaml
 from evaluations import ROOT, Key, claims_of, of_models, write_evaluations, write_printed_evaluations
 
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
+from pipeline.settings import reading
+from pipeline.settings import stages as configuration
 from pipeline.tables.cells import cells
 from pipeline.tables.claim_terms import Claim, parts, read_claims, terms
 from pipeline.tables.claims import ONE_SEED, judge_claims
@@ -27,7 +28,7 @@ Models = Mapping[str, Mapping[str, float]]  # percent of images found in each la
 
 
 def settings(scale: str = "demo", **changes: Any) -> ClaimSettings:
-    loaded = configuration.load({"scale": scale}, ROOT / "config")
+    loaded = reading.load({"scale": scale}, ROOT / "config")
     return configuration.claim_settings(loaded).model_copy(update=changes)
 
 
@@ -579,7 +580,7 @@ def sampling_of_paper(dataset: str, experiment: str) -> tuple[int, int]:
 
 def test_the_claims_that_compare_unequal_trainings_at_scale_paper(tmp_path: Path) -> None:
     """Counted independently by a reviewer: 24 by steps, 14 by groups, 28 in all."""
-    loaded = configuration.load({"scale": "paper"}, ROOT / "config")
+    loaded = reading.load({"scale": "paper"}, ROOT / "config")
     test: dict[Key, dict[str, float]] = {}
     for number in range(2, 12):
         for cell in cells(configuration.table_settings(loaded, f"table{number}")):

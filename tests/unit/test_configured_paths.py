@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
+from pipeline.settings import reading
+from pipeline.settings.paths import check_paths
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -22,7 +23,7 @@ EVERYWHERE: dict[str, Any] = {
         },
         "mscoco": {"test_images": "mine/test.txt", "val_images": "mine/val.txt"},
     },
-    "sources": {"mirror": "mine/mirror", "flickr30k": "mine/flickr30k.zip", "coco_cn": "mine/coco-cn"},
+    "sources": {"mirror": "mine/mirror"},
     "images": {
         "features": "mine/main.h5",
         "list": "mine/list.txt",
@@ -40,8 +41,6 @@ KEYS = [
     "datasets.mscoco.test_images: mine/test.txt",
     "datasets.mscoco.val_images: mine/val.txt",
     "sources.mirror: mine/mirror",
-    "sources.flickr30k: mine/flickr30k.zip",
-    "sources.coco_cn: mine/coco-cn",
     "images.features: mine/main.h5",
     "images.list: mine/list.txt",
     "images.weights: mine/weights.pth",
@@ -50,12 +49,11 @@ KEYS = [
     "translation.dictionaries: mine/dictionaries",
     "bert.model: mine/models/bert",
 ]
-FOLDERS = ("images", "mirror", "coco-cn", "dictionaries", "bert")
+FOLDERS = ("images", "mirror", "dictionaries", "bert")
 
 
 def check(scale: str = "paper", **user: Any) -> None:
-    settings = configuration.load({"scale": scale, **user}, CONFIG)
-    configuration.check_paths(settings, configuration.usual_sources(settings.scale, CONFIG))
+    check_paths(reading.load({"scale": scale, **user}, CONFIG))
 
 
 def messages(**user: Any) -> list[str]:
@@ -119,10 +117,10 @@ def test_names_and_outputs_of_rules_may_be_missing(named: dict[str, Any]) -> Non
 
 def test_paths_take_environment_variables(tmp_path: Path) -> None:
     user = {"scale": "paper", "images": {"weights": "$MINE/w.pth"}, "bert": {"model": "${MINE}/b"}}
-    found = configuration.load(user, CONFIG)
+    found = reading.load(user, CONFIG)
     assert (found.images.weights, found.bert.model) == (f"{tmp_path}/w.pth", f"{tmp_path}/b")
 
 
 def test_every_variable_that_is_not_set_is_named() -> None:
-    with pytest.raises(InputError, match=r"(?s)images.features: \$NOT_SET.*sources.mirror: \$\{NOT_SET\}"):
+    with pytest.raises(InputError, match=r"(?s)sources.mirror: \$\{NOT_SET\}.*images.features: \$NOT_SET"):
         check(images={"features": "$NOT_SET/f.h5"}, sources={"mirror": "${NOT_SET}"})

@@ -8,18 +8,20 @@ import pandas as pd
 import pytest
 from run_stages import train
 
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.models.model import load_model
 from pipeline.plan import training as plan
 from pipeline.plan.plan import Plan
+from pipeline.settings import reading
+from pipeline.settings import stages as configuration
+from pipeline.settings.configuration import Configuration
 from pipeline.training.data import Inputs
 
 ROOT = Path(__file__).parents[2]
 
 
-def load(**values: Any) -> configuration.Configuration:
-    return configuration.load({"scale": "demo", **values}, ROOT / "config")
+def load(**values: Any) -> Configuration:
+    return reading.load({"scale": "demo", **values}, ROOT / "config")
 
 
 def test_a_training_takes_the_steps_of_another_experiment(

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from evaluations import PAPERS, printed
 
-from pipeline import settings as configuration
-from pipeline.settings import Configuration
+from pipeline.settings import reading
+from pipeline.settings import stages as configuration
+from pipeline.settings.configuration import Configuration
 from pipeline.tables.cells import cells
 from pipeline.tables.result_files import paper_numbers
 from pipeline.tables.tabulate import printed_metrics
@@ -184,7 +185,7 @@ FEATURES = {  # backbone, dimension, resize, crop, crops
 @pytest.fixture(scope="module")
 def paper() -> Configuration:
     """The configuration of scale paper."""
-    return configuration.load({"scale": "paper"}, CONFIG)
+    return reading.load({"scale": "paper"}, CONFIG)
 
 
 def value(settings: Any, key: str) -> Any:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from pipeline import settings as configuration
-from pipeline.settings import Configuration
+from pipeline.settings import reading
+from pipeline.settings import stages as configuration
+from pipeline.settings.configuration import Configuration
 from pipeline.tables.settings import Row
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -71,7 +72,7 @@ IN_TEXT = {"halves": "shared", "pairs_of": "selected", "divide_learning_rate_eve
 @pytest.fixture(scope="module")
 def paper() -> Configuration:
     """The configuration of scale paper."""
-    return configuration.load({"scale": "paper"}, CONFIG)
+    return reading.load({"scale": "paper"}, CONFIG)
 
 
 def rows(paper: Configuration) -> list[tuple[str, Row]]:
@@ -222,7 +223,7 @@ def test_training_stops_on_all_languages_or_on_the_one_of_the_column(
 
 def test_the_learning_rate_of_multilingual_models_is_never_divided() -> None:
     """Not even if the key is set for all experiments."""
-    loaded = configuration.load({"scale": "demo", "lessons": {"divide_learning_rate_every": 3}}, CONFIG)
+    loaded = reading.load({"scale": "demo", "lessons": {"divide_learning_rate_every": 3}}, CONFIG)
     expected = {
         "monolingual-en": 3,
         "bilingual": None,

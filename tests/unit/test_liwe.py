@@ -13,7 +13,6 @@ from small import record
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.models.branches import BidirectionalBranch, last_states, packed_states
@@ -22,6 +21,8 @@ from pipeline.models.liwe import SpelledWords
 from pipeline.models.losses.liwe import LiweLoss, annealed_loss
 from pipeline.models.model import RetrievalModel, load_model, new_model, save_model
 from pipeline.models.settings import Liwe, Model, ModelSettings
+from pipeline.settings import reading
+from pipeline.settings import stages as configuration
 from pipeline.training.batches import Batch, Sampler
 from pipeline.training.objective import training_step
 from pipeline.training.settings import Batches
@@ -238,7 +239,7 @@ def test_a_word_only_in_test_captions_is_spelled_too(tmp_path: Path) -> None:
 
 def test_sizes_and_schedule_are_as_published() -> None:
     """Wehrmann et al. 2019 by its code, at scale paper; L-LIWE's characters have five times the numbers."""
-    paper = configuration.load({"scale": "paper"}, CONFIG)
+    paper = reading.load({"scale": "paper"}, CONFIG)
     for name, characters in (("liwe-s-ten", 24), ("liwe-l-ten", 120), ("liwe-s-two", 24), ("liwe-s-en", 24)):
         made = configuration.experiment_settings(paper, "multi30k", name, 0)
         assert made.liwe.as_values() == {
@@ -274,4 +275,4 @@ def test_sizes_and_schedule_are_as_published() -> None:
 )
 def test_what_does_not_fit_liwe_is_refused(experiment: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        configuration.load({"scale": "demo", "experiments": {"liwe-s-ten": experiment}}, CONFIG)
+        reading.load({"scale": "demo", "experiments": {"liwe-s-ten": experiment}}, CONFIG)

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from pipeline import settings as configuration
 from pipeline.prefetch import prefetch_models
-from pipeline.settings.hub import HubModels
+from pipeline.settings import reading
+from pipeline.settings.hub import HubModels, hub_models
 
 CONFIG = Path(__file__).parents[2] / "config"
 
 
 def models(pairs: list[str], **user: Any) -> HubModels:
-    return configuration.hub_models(configuration.load(user, CONFIG), pairs)
+    return hub_models(reading.load(user, CONFIG), pairs)
 
 
 def test_the_demo_needs_nothing() -> None:

@@ -16,12 +16,14 @@ import pytest
 from evaluations import Key, Translations, write_evaluations
 from PIL import Image
 
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.report.figures import SIDE, TestSentences, _images, _query, thumbnails
 from pipeline.report.pages import difference, main_of, write_page
 from pipeline.report.report import natural, write_report
 from pipeline.report.tables import of_comparison
+from pipeline.settings import reading
+from pipeline.settings import stages as configuration
+from pipeline.settings.experiments import makeable_tables
 from pipeline.tables.claims import judge_claims
 from pipeline.tables.tabulate import tabulate
 
@@ -51,7 +53,7 @@ def report(
 
     claims_of: papers whose claims it judges.
     """
-    loaded = configuration.load(
+    loaded = reading.load(
         {"scale": "demo", "tables": {"mine": TABLE}, "report": ["mine", "table1"], **user}, ROOT / "config"
     )
     paths = write_evaluations(folder, test, images=100, trained_on=trained_on)
@@ -208,7 +210,7 @@ def test_a_report_of_own_data_mentions_no_paper(tmp_path: Path) -> None:
 
 def test_a_drawing_is_the_picture_of_its_table(tmp_path: Path) -> None:
     report(tmp_path)
-    loaded = configuration.load({"scale": "demo", "tables": {"mine": TABLE}}, ROOT / "config")
+    loaded = reading.load({"scale": "demo", "tables": {"mine": TABLE}}, ROOT / "config")
     (tmp_path / "figure.svg").write_text("<svg>drawn</svg>")
     settings = configuration.report_settings(loaded)
     shown = of_comparison("mine", tmp_path / "c.csv", settings, tmp_path / "figure.svg")
@@ -229,21 +231,21 @@ def test_a_small_difference_keeps_its_sign(value: float | None, text: str) -> No
 
 def test_a_mistyped_table_in_report_is_one_clear_message() -> None:
     with pytest.raises(InputError, match="report: no table 'tabel2', did you mean 'table2'"):
-        configuration.load({"scale": "demo", "report": ["tabel2"]}, ROOT / "config")
+        reading.load({"scale": "demo", "report": ["tabel2"]}, ROOT / "config")
 
 
 def test_a_report_has_the_tables_that_there_are_data_for() -> None:
-    every = configuration.load({"scale": "demo"}, ROOT / "config").report
+    every = reading.load({"scale": "demo"}, ROOT / "config").report
     lessons = {f"lessons/table{number}" for number in range(1, 8)} | {"lessons/figure3"}
     smalr = {"smalr/table1", "smalr/table2", "smalr/parameters", "smalr/figure1b", "smalr/figure3"}
     mule = {*(f"table{number}" for number in range(1, 12)), "equal-steps", "parameters"}
     assert set(every) == mule | lessons | smalr
-    loaded = configuration.load({"scale": "demo"}, ROOT / "config")
+    loaded = reading.load({"scale": "demo"}, ROOT / "config")
     without = loaded.model_copy(update={"datasets": {"mscoco": loaded.datasets["mscoco"]}})
     without_multi30k = {"table1", "table3", "table4", "table9", "table10", "table11"}
     without_multi30k |= {"equal-steps", "parameters"}
     without_multi30k |= {"smalr/table1", "smalr/parameters", "smalr/figure1b", "smalr/figure3"}
-    assert set(configuration.makeable_tables(without)) == without_multi30k
+    assert set(makeable_tables(without)) == without_multi30k
 
 
 def sentences_of_languages() -> dict[str, TestSentences]:

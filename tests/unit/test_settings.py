@@ -8,10 +8,12 @@ from typing import Any, get_args
 import pytest
 from jsonschema import Draft202012Validator
 
-from pipeline import settings as configuration
 from pipeline.common.block import Block
 from pipeline.common.errors import InputError
-from pipeline.settings import Configuration
+from pipeline.settings import reading
+from pipeline.settings import stages as configuration
+from pipeline.settings.configuration import Configuration
+from pipeline.settings.merge import merge
 from pipeline.settings.schema import schema
 from pipeline.tables.cells import cells
 from pipeline.training.settings import LessonsSettings, TrainSettings
@@ -20,7 +22,7 @@ CONFIG = Path(__file__).parents[2] / "config"
 
 
 def load(**user: object) -> Configuration:
-    return configuration.load({"scale": "demo", **user}, CONFIG)
+    return reading.load({"scale": "demo", **user}, CONFIG)
 
 
 @pytest.mark.parametrize("scale", ["demo", "flickr8k", "paper"])
@@ -41,14 +43,14 @@ def flickr8k_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("flickr8k_paths")
 def test_the_files_for_configfile_are_valid(file: Path) -> None:
     flickr8k = file.stem.startswith("flickr8k-")
-    below = configuration.read(CONFIG / "flickr8k-small.yaml") if flickr8k else {}
-    settings = load(**configuration.merge(below, configuration.read(file)))
+    below = reading.read(CONFIG / "flickr8k-small.yaml") if flickr8k else {}
+    settings = load(**merge(below, reading.read(file)))
     assert settings.scale == ("flickr8k" if flickr8k else "demo")
 
 
-def test_an_empty_block_empties_pairs_weights_and_origins_and_no_other() -> None:
+def test_an_empty_block_empties_one() -> None:
     """SMALR has one weight of the classifier for all data sets, even if MULE has several."""
-    authors = load(**configuration.read(CONFIG / "authors-code.yaml"))
+    authors = load(**reading.read(CONFIG / "authors-code.yaml"))
     chosen = [
         configuration.experiment_settings(authors, "mscoco", name, 0).classifier.weight
         for name in ("mule-full", "smalr")
@@ -56,13 +58,13 @@ def test_an_empty_block_empties_pairs_weights_and_origins_and_no_other() -> None
     assert chosen == [1e-5, 1e-6]
     pairs = {"en-zh": {"provider": "google"}}
     below = {"translation": {"pairs": pairs, "cache": "c"}, "model": {"hidden_size": 3}}
-    found = configuration.merge(below, {"translation": {"pairs": {}}, "model": {}})
-    assert found == {"translation": {"pairs": {}, "cache": "c"}, "model": {"hidden_size": 3}}
+    found = merge(below, {"translation": {"pairs": {}}, "model": {}})
+    assert found == {"translation": {"pairs": {}, "cache": "c"}, "model": {}}
 
 
 def test_another_provider_replaces_one_and_its_keys() -> None:
     below = {"default": {"provider": "marian", "model": "m"}, "pairs": {"en-zh": {"provider": "files"}}}
-    found = configuration.merge(
+    found = merge(
         {"translation": below},
         {"translation": {"default": {"provider": "google"}, "pairs": {"en-zh": {"origin": "mine"}}}},
     )
@@ -85,7 +87,7 @@ def test_all_mistakes_are_reported_together_with_what_to_do() -> None:
 @pytest.mark.parametrize("path", sorted(CONFIG.glob("*.yaml")), ids=lambda path: path.name)
 def test_the_schema_for_editors_accepts_the_files(path: Path) -> None:
     validator = Draft202012Validator(schema())
-    values = configuration.read(path)
+    values = reading.read(path)
     if path.name == "experiments.yaml":
         values = {"experiments": values}
     assert [error.message for error in validator.iter_errors(values)] == []
@@ -216,7 +218,7 @@ def test_languages_are_in_the_order_of_the_data_set() -> None:
 )
 def test_points_of_a_figure_have_one_model_also_with_the_authors_settings(names: list[str]) -> None:
     """The authors' code pads sentences."""
-    authors = load(**configuration.read(CONFIG / "authors-code.yaml"))
+    authors = load(**reading.read(CONFIG / "authors-code.yaml"))
     models = [configuration.experiment_settings(authors, "multi30k", name, 0).model for name in names]
     assert all(model == models[0] for model in models)
 
@@ -250,8 +252,8 @@ def test_scale_flickr8k_has_the_papers_sizes_and_rates_on_other_data() -> None:
 
 @pytest.mark.usefixtures("flickr8k_paths")
 def test_a_combination_of_constraints_is_what_its_row_says() -> None:
-    files = [configuration.read(CONFIG / f"flickr8k-{name}.yaml") for name in ("small", "photographs")]
-    flickr8k = load(**configuration.merge(*files))
+    files = [reading.read(CONFIG / f"flickr8k-{name}.yaml") for name in ("small", "photographs")]
+    flickr8k = load(**merge(*files))
     rows = flickr8k.tables["constraints"].rows
     parts = [row.method.removesuffix(" (Full)").split("+")[1:] for row in rows]
     assert sorted(map(len, parts)) == [0, 1, 1, 1, 2, 2, 2, 3]
@@ -281,7 +283,7 @@ AUTHORS_CODE: list[tuple[str, Any]] = [
 @pytest.mark.parametrize("scale", ["demo", "flickr8k", "paper"])
 def test_one_file_sets_everything_as_in_the_authors_code(scale: str) -> None:
     """What their code does if the paper says something else, or nothing (`docs/mule.md`)."""
-    settings = load(**{**configuration.read(CONFIG / "authors-code.yaml"), "scale": scale})
+    settings = load(**{**reading.read(CONFIG / "authors-code.yaml"), "scale": scale})
     assert settings.words.casing == "last"
     for dataset, data in settings.datasets.items():
         chosen = configuration.experiment_settings(settings, dataset, "mule-full", 0)
@@ -294,7 +296,7 @@ def test_one_file_sets_everything_as_in_the_authors_code(scale: str) -> None:
 def test_norwegian_is_a_language_although_yaml_reads_its_code_as_false(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("training: {repeat_captions: no}\ncaption_origins: {no: google}\nmine: [en, no]\n")
-    found = configuration.read(path)
+    found = reading.read(path)
     assert found["training"] == {"repeat_captions": False}
     assert (found["caption_origins"], found["mine"]) == ({"no": "google"}, ["en", "no"])
 

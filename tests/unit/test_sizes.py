@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline import settings as configuration
 from pipeline.models.embedding import Sizes
 from pipeline.models.model import RetrievalModel
 from pipeline.models.settings import ClassifierWeight, Liwe, Masking, Model, ModelSettings
 from pipeline.models.sizes import at_test_time, count, count_model
-from pipeline.settings import load, train_settings
+from pipeline.settings import reading
+from pipeline.settings import stages as configuration
+from pipeline.settings.reading import load
+from pipeline.settings.stages import train_settings
 from pipeline.tables.parameters import write_parameters
 from pipeline.tables.smalr_parameters import count_smalr_parameters, hybrid
 from pipeline.tables.tabulate import COMPARISON_COLUMNS
@@ -137,7 +139,7 @@ def test_mules_comparison_is_worked_out_by_hand(
 @pytest.fixture
 def papers_settings() -> SmalrParameterSettings:
     """What the counts at the demo depend on: the paper's sizes."""
-    demo = configuration.load({"scale": "demo"}, CONFIG)
+    demo = reading.load({"scale": "demo"}, CONFIG)
     return configuration.ten_language_settings(demo, "multi30k", CONFIG)
 
 

@@ -10,7 +10,6 @@ import torch
 from small import record
 from torch.nn import functional as F
 
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.datasets.tokenize import with_tokens
@@ -18,6 +17,7 @@ from pipeline.models.dictionary_embedding import DictionaryEmbedding
 from pipeline.models.embedding import Sizes
 from pipeline.models.model import count_parameters, load_model, new_model, save_model
 from pipeline.models.settings import Model, ModelSettings
+from pipeline.settings import reading
 from pipeline.words.corpus import Sentences
 from pipeline.words.make import Captions
 from pipeline.words.reduce import (
@@ -233,7 +233,7 @@ def test_a_sentence_of_only_mapped_words_has_no_gradient_on_french() -> None:
 
 def test_figure_3_has_the_reductions_of_the_papers_text() -> None:
     """PCA to 50, 100 and 200; the paper's text names the threshold 50, and 5, 10 and 25 are ours."""
-    settings = configuration.load({"scale": "paper"}, CONFIG)
+    settings = reading.load({"scale": "paper"}, CONFIG)
     found = {made.reduction: made for made in settings.experiments.values() if made.reduction}
     assert set(found) == {f"{kind}-{n}" for kind in ("frequency", "dictionary") for n in (5, 10, 25, 50)} | {
         f"pca-{n}" for n in (50, 100, 200)
@@ -255,4 +255,4 @@ def test_figure_3_has_the_reductions_of_the_papers_text() -> None:
 )
 def test_an_impossible_reduction_is_refused(experiment: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        configuration.load({"scale": "demo", "experiments": {"mule-ten": experiment}}, CONFIG)
+        reading.load({"scale": "demo", "experiments": {"mule-ten": experiment}}, CONFIG)

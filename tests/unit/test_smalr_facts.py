@@ -12,10 +12,20 @@ from typing import Any
 import pytest
 from evaluations import printed
 
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.evaluation.settings import Preparation
-from pipeline.settings import Configuration
+from pipeline.settings import reading
+from pipeline.settings import stages as configuration
+from pipeline.settings.configuration import Configuration
+from pipeline.settings.merge import merge
+from pipeline.settings.translations import (
+    consistency_pairs,
+    evaluation_pairs,
+    needs_query_translation,
+    training_pairs,
+    translated_origins,
+    via_english,
+)
 from pipeline.tables.averages import columns_of_rows
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -24,7 +34,7 @@ HUMAN = {"multi30k": ["en", "de", "fr", "cs"], "mscoco": ["en", "zh", "ja"]}  # 
 
 
 def load(scale: str = "demo", **user: object) -> Configuration:
-    return configuration.load({"scale": scale, **user}, CONFIG)
+    return reading.load({"scale": scale, **user}, CONFIG)
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +136,7 @@ def test_queries_in_languages_with_human_captions_are_translated_into_all_others
 ) -> None:
     """HA of Tables 1 and 2; Flickr8kCN's Japanese captions are machine translations."""
     flickr8k = load("flickr8k")
-    pairs = configuration.consistency_pairs
+    pairs = consistency_pairs
     for dataset, human in HUMAN.items():
         found = pairs(paper, dataset, "smalr")
         assert set(found) == {f"{one}-{other}" for one in human for other in TEN if other != one}
@@ -140,11 +150,11 @@ def test_queries_in_languages_with_human_captions_are_translated_into_all_others
 def test_without_a_service_queries_are_translated_via_english() -> None:
     """The demo's provider is a dictionary; a service translates between any two languages."""
     demo, service = load(), load("paper", translation={"default": {"provider": "google"}})
-    assert configuration.via_english(demo, "multi30k", "de-fr")
-    assert not configuration.via_english(demo, "multi30k", "de-en")
-    assert not configuration.via_english(service, "multi30k", "de-fr")
-    assert configuration.needs_query_translation(service, "multi30k", "de-fr")
-    assert not configuration.needs_query_translation(service, "multi30k", "en-fr")
+    assert via_english(demo, "multi30k", "de-fr")
+    assert not via_english(demo, "multi30k", "de-en")
+    assert not via_english(service, "multi30k", "de-fr")
+    assert needs_query_translation(service, "multi30k", "de-fr")
+    assert not needs_query_translation(service, "multi30k", "en-fr")
 
 
 # --- Ten languages
@@ -160,7 +170,7 @@ def test_every_data_set_has_the_ten_languages(scale: str) -> None:
     assert (settings.assignment.gradient, settings.assignment.pairs) == ("softmax", "all")  # decided
     if scale == "flickr8k":
         origins = dict.fromkeys(["ar", "af", "ko", "ru"], "dictionary") | {"zh": "google", "ja": "google"}
-        assert configuration.translated_origins(settings, "multi30k") == origins
+        assert translated_origins(settings, "multi30k") == origins
 
 
 def test_translated_languages_change_no_experiment_without_them() -> None:
@@ -172,7 +182,7 @@ def test_translated_languages_change_no_experiment_without_them() -> None:
             if set(experiment.languages) <= set(human):
                 for chosen in (configuration.experiment_settings, configuration.pretraining_settings):
                     assert chosen(with_ten, dataset, name, 0) == chosen(without, dataset, name, 0), name
-                pairs = configuration.training_pairs
+                pairs = training_pairs
                 assert pairs(with_ten, dataset, name) == pairs(without, dataset, name)
 
 
@@ -183,8 +193,8 @@ def test_the_captions_of_an_experiment_of_ten_languages() -> None:
     assert made.translated == sorted(set(TEN) - set(HUMAN["mscoco"]))
     assert made.caption_origins == dict.fromkeys(made.translated, "dictionary")
     assert made.groups == []  # with translations every image has every language
-    assert configuration.training_pairs(settings, "mscoco", "mule-ten") == ["en-zh", "en-ja"]
-    needed = configuration.evaluation_pairs(settings, "mscoco", "mule-ten", "original")
+    assert training_pairs(settings, "mscoco", "mule-ten") == ["en-zh", "en-ja"]
+    needed = evaluation_pairs(settings, "mscoco", "mule-ten", "original")
     assert sorted(needed) == sorted(f"en-{code}" for code in TEN[1:])
 
 
@@ -395,10 +405,8 @@ def small_flickr8k(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Configura
     """config/flickr8k-small-smalr.yaml over the files before it."""
     for name in ("MIRROR", "FLICKR8K", "DICTIONARIES"):
         monkeypatch.setenv(f"MULTILINGUAL_{name}", str(tmp_path))
-    overlays = [
-        configuration.read(CONFIG / name) for name in ("flickr8k-small.yaml", "flickr8k-small-smalr.yaml")
-    ]
-    return configuration.load(configuration.merge(*overlays), CONFIG)
+    overlays = [reading.read(CONFIG / name) for name in ("flickr8k-small.yaml", "flickr8k-small-smalr.yaml")]
+    return reading.load(merge(*overlays), CONFIG)
 
 
 def test_rows_of_the_small_version_differ_in_what_their_file_says(flickr8k: Configuration) -> None:

@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 from evaluations import PAPERS, Key, printed, write_evaluations
 
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
+from pipeline.settings import reading
+from pipeline.settings import stages as configuration
+from pipeline.settings.experiments import makeable_tables
 from pipeline.tables.averages import ALL_OF_PAPER
 from pipeline.tables.cells import cells
 from pipeline.tables.settings import TableSettings
@@ -21,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def settings(table: str, **user: Any) -> TableSettings:
-    return configuration.table_settings(configuration.load({"scale": "demo", **user}, ROOT / "config"), table)
+    return configuration.table_settings(reading.load({"scale": "demo", **user}, ROOT / "config"), table)
 
 
 def evaluations(folder: Path, of: TableSettings, shift: float = 0.0) -> list[Path]:
@@ -375,8 +377,8 @@ def test_tables_of_earlier_systems_are_next_to_the_papers_numbers(
 
 
 def test_a_table_without_the_features_of_any_row_is_left_out() -> None:
-    flickr8k = configuration.load({"scale": "flickr8k"}, ROOT / "config")
-    makeable = configuration.makeable_tables(flickr8k)
+    flickr8k = reading.load({"scale": "flickr8k"}, ROOT / "config")
+    makeable = makeable_tables(flickr8k)
     assert "lessons/table2" not in makeable
     assert {"table5", "lessons/table1"} < set(makeable)
     of = configuration.table_settings(flickr8k, "table5")

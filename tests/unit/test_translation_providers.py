@@ -7,19 +7,25 @@ from pathlib import Path
 import pytest
 from plans import paper_plan
 
-from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.plan import pages, tables, translation
 from pipeline.plan.plan import Plan
-from pipeline.settings import Configuration
-from pipeline.settings.translations import PROVIDERS
+from pipeline.settings import reading
+from pipeline.settings.configuration import Configuration
+from pipeline.settings.translations import (
+    PROVIDERS,
+    evaluation_pairs,
+    missing_providers,
+    training_pairs,
+    without_translations,
+)
 from pipeline.translation.web import SERVICES
 
 CONFIG = Path(__file__).parents[2] / "config"
 
 
 def load(**user: object) -> Configuration:
-    return configuration.load({"scale": "paper", **user}, CONFIG)
+    return reading.load({"scale": "paper", **user}, CONFIG)
 
 
 @pytest.mark.parametrize(
@@ -34,14 +40,14 @@ def load(**user: object) -> Configuration:
 )
 def test_an_experiment_trains_on_the_papers_translations(experiment: str, pairs: list[str]) -> None:
     """MULE, Table 4: translations from and into English, but not between other languages."""
-    assert configuration.training_pairs(load(), "multi30k", experiment) == pairs
-    assert configuration.evaluation_pairs(load(), "multi30k", experiment, "original") == pairs
+    assert training_pairs(load(), "multi30k", experiment) == pairs
+    assert evaluation_pairs(load(), "multi30k", experiment, "original") == pairs
 
 
 def test_translated_queries_need_every_other_language() -> None:
-    assert configuration.evaluation_pairs(load(), "mscoco", "embn-en", "original") == []
-    assert configuration.evaluation_pairs(load(), "mscoco", "embn-en", "translated") == ["zh-en", "ja-en"]
-    asked = configuration.evaluation_pairs(load(), "mscoco", "embn-human+mt-en", "translated")
+    assert evaluation_pairs(load(), "mscoco", "embn-en", "original") == []
+    assert evaluation_pairs(load(), "mscoco", "embn-en", "translated") == ["zh-en", "ja-en"]
+    asked = evaluation_pairs(load(), "mscoco", "embn-human+mt-en", "translated")
     assert asked == ["zh-en", "ja-en", "zh-en", "ja-en"]
 
 
@@ -64,7 +70,7 @@ def test_an_experiment_lacks_the_translations_that_a_data_set_cannot_have(
     """If it were trained on human captions instead, its row would still claim translations."""
     mine = {"source": "custom", "captions": "mine.csv", "images": "mine", "languages": languages}
     settings = load(datasets={"mine": {**mine, "translated_languages": ["zh"] if "en" in languages else []}})
-    assert configuration.without_translations(settings, "mine", experiment) == lacking
+    assert without_translations(settings, "mine", experiment) == lacking
 
 
 def test_scale_paper_has_no_provider_by_default() -> None:
@@ -84,7 +90,7 @@ def test_pairs_without_a_provider_are_listed_once_with_their_data_sets() -> None
         ("multi30k", "en-de"),
         ("multi30k", "de-en"),
     ]
-    message = configuration.missing_providers(settings, needed)
+    message = missing_providers(settings, needed)
     assert message.splitlines()[1:4] == [
         "  - mscoco, multi30k: en-zh",
         "  - multi30k: en-de, de-en",
@@ -95,12 +101,12 @@ def test_pairs_without_a_provider_are_listed_once_with_their_data_sets() -> None
 
 def test_there_is_no_message_if_all_pairs_have_a_provider() -> None:
     settings = load(translation={"pairs": {"en-ja": {"provider": "deepl"}}})
-    assert configuration.missing_providers(settings, [("multi30k", "en-ja")]) == ""
-    assert configuration.missing_providers(settings, []) == ""
+    assert missing_providers(settings, [("multi30k", "en-ja")]) == ""
+    assert missing_providers(settings, []) == ""
 
 
 def test_the_message_lists_every_provider_and_key() -> None:
-    message = configuration.missing_providers(load(), [("multi30k", "en-ja")])
+    message = missing_providers(load(), [("multi30k", "en-ja")])
     named = [name for names in PROVIDERS for name in names.split(", ")]
     assert sorted(named) == sorted([*SERVICES, "marian", "files", "dictionary"])
     for service, described in SERVICES.items():
@@ -115,13 +121,13 @@ def test_the_message_lists_every_provider_and_key() -> None:
 
 
 def test_the_yaml_in_the_message_is_a_valid_configuration(tmp_path: Path) -> None:
-    message = configuration.missing_providers(load(), [("multi30k", "en-ja")])
+    message = missing_providers(load(), [("multi30k", "en-ja")])
     lines = message.splitlines()
     (written,) = (line for line in lines if line.startswith("  translation:"))
     (tmp_path / "mine.yaml").write_text(written)
-    mine = configuration.load({"scale": "paper", **configuration.read(tmp_path / "mine.yaml")}, CONFIG)
+    mine = reading.load({"scale": "paper", **reading.read(tmp_path / "mine.yaml")}, CONFIG)
     assert mine.translation.default.as_values() == {"provider": "google"}
-    assert configuration.missing_providers(mine, [("multi30k", "en-ja")]) == ""
+    assert missing_providers(mine, [("multi30k", "en-ja")]) == ""
 
 
 def test_a_mistake_in_the_default_is_still_named_by_its_key() -> None:

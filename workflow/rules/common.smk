@@ -15,8 +15,11 @@ os.environ.update(
     PATH=os.pathsep.join([os.path.dirname(sys.executable), *os.get_exec_path()])
 )
 
-from pipeline import settings as configuration
+from pipeline.settings import reading
+from pipeline.settings import stages as configuration
+from pipeline.settings.paths import check_paths
 from pipeline.common.errors import error_message
+from pipeline.common.yaml_files import read_yaml_files
 from pipeline.plan import (
     captions,
     code,
@@ -54,17 +57,15 @@ def refusing():
 
 
 with refusing():
-    configuration.check_files(workflow.configfiles)
-    SETTINGS = configuration.load(config, CONFIG)
+    read_yaml_files(map(Path, workflow.configfiles), reading.HEADING)
+    SETTINGS = reading.load(config, CONFIG)
     PLAN = Plan(
         SETTINGS,
         CONFIG,
         published_sources(Path(workflow.basedir, paths.SOURCES_TABLE)),
     )
     if workflow.is_main_process:  # not again in every job of a cluster
-        configuration.check_paths(
-            SETTINGS, configuration.usual_sources(SETTINGS.scale, CONFIG)
-        )
+        check_paths(SETTINGS)
         for warning in captions.coverage_warnings(PLAN):
             print(f"warning: {warning}", file=sys.stderr)
         captions.check_coverage(PLAN)
