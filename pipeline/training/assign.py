@@ -16,8 +16,8 @@ from pipeline.models.assignment import Assignment, sentence_means
 from pipeline.models.hybrid import WordRows, write_assignment
 from pipeline.models.losses.neighborhood import neighborhood_loss
 from pipeline.models.losses.triplets import PLANS, Comparison, Segment, compare, hinge_loss
-from pipeline.training.batches import Batch
-from pipeline.training.data import Inputs, PretrainingData, pretraining_data
+from pipeline.training.batches import Batch, Sampler
+from pipeline.training.data import Inputs, TrainingData, training_data
 from pipeline.training.loop import Job, train_steps, training_device
 from pipeline.training.objective import batch_segments
 from pipeline.training.settings import AssignSettings
@@ -55,8 +55,8 @@ def assign(
     if job.restore_outputs():
         return
     device = training_device(settings.seed, settings.training)
-    data = pretraining_data(inputs, settings)
-    _check_pairs(data, settings)
+    data = training_data(inputs, settings)
+    check_pairs(data.batches, settings)
     corpus, batches, training = data.corpus.to(device), data.batches, settings.training
     features = {
         language: scoring_inputs(torch.from_numpy(vocabulary.vectors)).to(device)
@@ -78,9 +78,9 @@ def assign(
     job.keep_outputs()
 
 
-def _check_pairs(data: PretrainingData, settings: AssignSettings) -> None:
+def check_pairs(batches: Sampler, settings: AssignSettings) -> None:
     """Refuse data of a single language whose sentences have no other of their image to learn from."""
-    (captions, *others) = data.batches.captions.values()
+    (captions, *others) = batches.captions.values()
     if not others and (captions.per_image < 2 or settings.assignment.pairs != "all"):
         raise InputError(
             f"{settings.dataset} {settings.experiment}: the assignment learns from several sentences of an "
@@ -92,7 +92,7 @@ def _check_pairs(data: PretrainingData, settings: AssignSettings) -> None:
 def _write(
     model: Assignment,
     features: Mapping[str, Tensor],
-    data: PretrainingData,
+    data: TrainingData,
     own_words: int,
     output: Path,
     table: Path,

@@ -5,7 +5,6 @@ Every draw depends only on (seed, step), so a killed run resumes with the same b
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,10 +53,9 @@ class Sampler:
         seed: int,
         steps: int | None = None,
     ):
-        self.groups = list(groups)
-        self.seed = seed
-        self.images = sum(len(group) for group in groups)
-        self.batch_size = min(int(settings.batch_images), self.images)
+        self.groups, self.seed = list(groups), seed
+        images = sum(map(len, groups))
+        self.batch_size = min(settings.batch_images, images)
         self.by_sentence = settings.images_in_batch == "sampled_by_sentence"
         self.captions = {
             language: _Captions(captions, len(corpus.images), settings)
@@ -69,84 +67,64 @@ class Sampler:
                 f"training.batch_images: {self.batch_size} images of {len(groups)} groups "
                 "(datasets.*.groups) leave one without any; take more"
             )
-        if self.batch_size < 2:
-            raise InputError(
-                f"training: {self.images} image to train on, but a triplet needs two; "
-                "check the captions' split column and images.list"
-            )
         raise_together(
             [f"{code!r}" for code, captions in self.captions.items() if (captions.count > 0).sum() < 2],
-            "A triplet needs two images; languages with training captions of a single image:",
+            "A triplet needs two images; check `captions`, the captions' split column, and images.list. "
+            "Languages with training captions of fewer than two images:",
         )
         # Sentences of the language that has most of them, or images.
         largest = max(int(captions.count.sum()) for captions in self.captions.values())
-        passed_over = largest if settings.epoch_unit == "sentences" else self.images
+        passed_over = largest if settings.epoch_unit == "sentences" else images
         # An incomplete last batch is dropped.
         self.steps = steps or max(1, passed_over // self.batch_size)
-        self._epoch, self._streams = -1, list[_Drawn]()  # of the last batch
+        self._epoch = -1  # of the last batch
 
     def batch(self, step: int) -> Batch:
         """The batch of a step; steps are numbered from 0 through all epochs."""
         epoch, place = divmod(step, self.steps)
         if epoch != self._epoch:
             self._epoch, self._drawn = epoch, self._draw_epoch(epoch)
-        images = np.concatenate([drawn.images[place] for drawn in self._drawn])
+        images, required = self._drawn[0][place], self._drawn[1]
+        columns = np.arange(len(images))
+        if not self.by_sentence:  # an image that was drawn twice, by two groups or passes, appears once
+            columns = np.sort(np.unique(images, return_index=True)[1])
+        batch = Batch(images[columns], {}, {}, {})
         generator = np.random.default_rng([self.seed, epoch, place])
-        if not self.by_sentence:
-            return self._with_sentences(_distinct(images), {}, generator)
-        required = {
-            language: np.concatenate(
-                [np.where(drawn.language == language, drawn.rows[place], -1) for drawn in self._drawn]
-            )
-            for language in self.captions
-        }
-        return self._with_sentences(images, required, generator)
-
-    def _draw_epoch(self, epoch: int) -> list["_Drawn"]:
-        """What each group contributes to an epoch: images, or sentences of its largest language."""
-        drawn = []
-        for number, (group, share) in enumerate(zip(self.groups, self.shares, strict=True)):
-            generator = np.random.default_rng([self.seed, epoch, number, 0xB])
-            language = self._largest_language(group)
-            captions = self.captions[language]
-            rows = np.flatnonzero(np.isin(captions.image, group)) if self.by_sentence else group
-            rows = _passes(rows, generator, (self.steps, int(share)))
-            drawn.append(_Drawn(captions.image[rows] if self.by_sentence else rows, language, rows))
-        return drawn
-
-    def _largest_language(self, group: Rows) -> str:
-        """The language that has most sentences of some images."""
-        return max(self.captions, key=lambda language: self.captions[language].count[group].sum())
-
-    def _with_sentences(
-        self, images: Rows, required: Mapping[str, Rows], generator: np.random.Generator
-    ) -> Batch:
-        batch = Batch(images, {}, {}, {})
         for language, captions in self.captions.items():
-            slots = np.flatnonzero(captions.count[images] > 0)
+            slots = np.flatnonzero(captions.count[batch.images] > 0)
             if len(slots) > 1:  # a triplet needs two images
-                of_language = required[language][slots] if required else None
-                rows = captions.draw(images[slots], generator, of_language)
+                of_images = required[language][place, columns[slots]]
+                rows = captions.draw(batch.images[slots], generator, of_images)
                 batch.rows[language] = rows.ravel()
                 batch.slots[language] = slots.repeat(captions.per_image)
                 batch.per_image[language] = captions.per_image
         if not batch.rows:
             raise InputError(
-                f"training.batch_images: no language has captions of two of a batch's {len(images)} images, "
+                f"training.batch_images: no language has captions of two of a batch's {len(columns)} images, "
                 "which a triplet needs; take more"
             )
         return batch
 
+    def _draw_epoch(self, epoch: int) -> tuple[Rows, dict[str, Rows]]:
+        """Images (steps, B) of an epoch; for each language a sentence (steps, B) of each image, -1 for none.
 
-class _Drawn(NamedTuple):
-    """A group's contribution to an epoch: (steps, share) images.
-
-    language, rows: if sentences are drawn, their language and their rows (steps, share).
-    """
-
-    images: Rows
-    language: str
-    rows: Rows
+        Where sentences are drawn, they are those of a group's largest language.
+        """
+        images = np.empty((self.steps, self.batch_size), np.int64)
+        required = {language: np.full_like(images, -1) for language in self.captions}
+        ends = np.cumsum(self.shares)
+        for number, (group, share, end) in enumerate(zip(self.groups, self.shares, ends, strict=True)):
+            generator = np.random.default_rng([self.seed, epoch, number, 0xB])
+            place, shape = np.s_[:, end - share : end], (self.steps, int(share))
+            if not self.by_sentence:
+                images[place] = _passes(group, generator, shape)
+                continue
+            sizes = {language: captions.count[group].sum() for language, captions in self.captions.items()}
+            largest = max(sizes, key=sizes.__getitem__)
+            image = self.captions[largest].image
+            rows = _passes(np.flatnonzero(np.isin(image, group)), generator, shape)
+            images[place], required[largest][place] = image[rows], rows
+        return images, required
 
 
 def _passes(rows: Rows, generator: np.random.Generator, shape: tuple[int, int]) -> Rows:
@@ -168,7 +146,7 @@ class _Captions:
         most = settings.sentences_per_image
         self.per_image = most if settings.repeat_captions else min(most, usual)
 
-    def draw(self, images: Rows, generator: np.random.Generator, required: Rows | None = None) -> Rows:
+    def draw(self, images: Rows, generator: np.random.Generator, required: Rows) -> Rows:
         """Rows (n, per_image) of sentences, drawn without replacement if an image has enough.
 
         Args:
@@ -178,18 +156,11 @@ class _Captions:
         width = max(int(count.max()), self.per_image)
         keys = generator.random((len(images), width))
         keys[np.arange(width) >= count[:, None]] = 2.0  # after all real sentences
-        if required is not None:
-            place = np.flatnonzero(required >= 0)
-            keys[place, required[place] - self.first[images[place]]] = -1.0  # before all others
+        place = np.flatnonzero(required >= 0)
+        keys[place, required[place] - self.first[images[place]]] = -1.0  # before all others
         order = keys.argsort(1)[:, : self.per_image]
         repeated = np.arange(self.per_image) % count[:, None]  # an image with too few repeats them
         return self.first[images][:, None] + np.take_along_axis(order, repeated, 1)
-
-
-def _distinct(rows: Rows) -> Rows:
-    """The rows without duplicates: an image that was drawn twice, by two groups or passes, appears once."""
-    _, first = np.unique(rows, return_index=True)
-    return rows[np.sort(first)]
 
 
 def language_groups(

@@ -1,10 +1,10 @@
 """The best epoch of a training: how it is selected, and how its model is written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pipeline.datasets.languages import tokenizer_versions
-from pipeline.datasets.origins import Origins
 from pipeline.evaluation.ranks import mean_recalls
 from pipeline.images.store import store_attributes
 from pipeline.models.model import ModelRecord, RetrievalModel, save_model
@@ -36,14 +36,13 @@ def write_best(
     settings: TrainSettings | LessonsSettings,
     features: Path,
     vocabularies: Mapping[str, Vocabulary],
-    captions: dict[str, Origins],
-    translations: dict[str, Origins],
-    groups: Sequence[int],
+    **counts: Any,
 ) -> None:
     """Write the model of the best epoch.
 
     Args:
-        features: the image features. captions, translations, groups: as `ModelRecord` has them.
+        features: the image features. counts: of training captions, translations and groups, as `ModelRecord`
+            has them.
     """
     model.load_state_dict(state.best_weights)
     row = state.curves[state.best_row - 1]
@@ -56,10 +55,8 @@ def write_best(
         tokenizers={language: tokenizer_versions(language) for language in words},
         epoch=state.best_row,
         validation={language: row[f"val_mR_{language}"] for language in settings.languages},
-        training_captions=captions,
-        training_translations=translations,
         training_steps=state.step,
-        training_groups=list(groups),
+        **counts,
         parameters=sum(sizes.values()),
         parameters_at_test=sum(at_test_time(sizes).values()),
     )

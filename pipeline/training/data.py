@@ -3,23 +3,21 @@
 import hashlib
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 import torch
 
 from pipeline.common.block import Block
-from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import sha256
 from pipeline.datasets.origins import Origins, count_by_pair, count_origins
 from pipeline.datasets.select import training_captions
 from pipeline.datasets.table import read_sentences
-from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
+from pipeline.evaluation.inputs import add_features, original_sentences, read_vocabularies
 from pipeline.training.batches import Sampler, language_groups
 from pipeline.training.settings import (
     AssignSettings,
-    Captions,
     DataSettings,
     PretrainSettings,
     TrainSettings,
@@ -59,68 +57,51 @@ class Inputs:
 
 
 @dataclass
-class PretrainingData:
-    """What is read for a pretraining: vocabularies by language, the corpus without features, its batches.
+class TrainingData:
+    """What is read for a training or a pretraining.
 
-    longest: words of each language's longest training caption, unknown words included.
+    originals: the data set's own captions, all splits. corpus: the training split, without features for a
+    pretraining. longest: words of each language's longest training caption, unknown words included.
+    captions: training captions of each language by origin. translations: the translations among these
+    captions, for each pair of languages by origin.
     """
 
     vocabularies: dict[str, Vocabulary]
+    originals: Tables
     corpus: Corpus
     batches: Sampler
     longest: dict[str, int]
-
-
-@dataclass
-class TrainingData(PretrainingData):
-    """What is read for a training.
-
-    validation: the validation split. captions: training captions of each language by origin. translations:
-    the translations among these captions, for each pair of languages by origin.
-    """
-
-    validation: Corpus
     captions: dict[str, Origins]
     translations: dict[str, Origins]
 
-    def to(self, device: torch.device) -> "TrainingData":
-        """The same data on another device."""
-        return replace(self, corpus=self.corpus.to(device), validation=self.validation.to(device))
 
-
-def pretraining_data(inputs: Inputs, settings: PretrainSettings | AssignSettings) -> PretrainingData:
-    """Read what a pretraining needs."""
-    vocabularies = read_vocabularies(inputs.words, settings.languages)
-    originals = original_sentences(inputs.sentences, settings.languages, settings.caption_origins)
-    sentences = _training_sentences(originals, _translations(inputs, settings), settings.captions)
-    corpus = _training_corpus(sentences, vocabularies, settings)
-    longest = longest_captions(sentences, settings.max_caption_length)
-    return PretrainingData(vocabularies, corpus, _sampler(corpus, originals, settings), longest)
-
-
-def training_data(inputs: Inputs, settings: TrainSettings, steps: int | None = None) -> TrainingData:
-    """Read what a training needs.
+def training_data(
+    inputs: Inputs, settings: TrainSettings | PretrainSettings | AssignSettings, steps: int | None = None
+) -> TrainingData:
+    """Read what a training or a pretraining needs.
 
     Args:
         steps: of an epoch, if it has as many as another experiment's.
     """
-    if inputs.features is None:
-        raise InputError("Training needs image features; give --features.")
     vocabularies = read_vocabularies(inputs.words, settings.languages)
     originals = original_sentences(inputs.sentences, settings.languages, settings.caption_origins)
     translations = _translations(inputs, settings)
-    sentences = _training_sentences(originals, translations, settings.captions)
-    corpus = _training_corpus(sentences, vocabularies, settings)
-    validation = evaluation_corpus(originals, vocabularies, settings, "val")
-    for split in (corpus, validation):
-        add_features(split, inputs.features, settings.features)
+    sentences = {}
+    for language, table in originals.items():
+        into = [each for each in translations if each["language"].iloc[0] == language]
+        sentences[language] = training_captions(table, into, settings.captions)
+    corpus = corpus_of(sentences, vocabularies, settings.max_caption_length, "train")
+    corpus.languages = {code: _with_known_words(part, code) for code, part in corpus.languages.items()}
+    if inputs.features and isinstance(settings, TrainSettings):
+        add_features(corpus, inputs.features, settings.features)
+    batches = _sampler(corpus, originals, settings, steps)
     translation_tables = [*translations, *(originals[language] for language in settings.translated or [])]
     return TrainingData(
         vocabularies=vocabularies,
+        originals=originals,
         corpus=corpus,
-        batches=_sampler(corpus, originals, settings, steps),
+        batches=batches,
         longest=longest_captions(sentences, settings.max_caption_length),
-        validation=validation,
         captions=training_origins(sentences, corpus),
         translations=count_by_pair(translation_tables, "train", corpus.images),
     )
@@ -149,32 +130,6 @@ def _translations(inputs: Inputs, settings: DataSettings) -> list[pd.DataFrame]:
     return [table for table in tables if not table.empty]
 
 
-def _training_sentences(
-    originals: Tables, translations: Sequence[pd.DataFrame], captions: Captions
-) -> dict[str, pd.DataFrame]:
-    """The sentences of each language that an experiment trains on, all splits."""
-    into: dict[str, list[pd.DataFrame]] = {language: [] for language in originals}
-    for table in translations:
-        into[table["language"].iloc[0]].append(table)
-    return {
-        language: training_captions(table, into[language], captions) for language, table in originals.items()
-    }
-
-
-def _training_corpus(
-    sentences: Tables, vocabularies: Mapping[str, Vocabulary], settings: DataSettings
-) -> Corpus:
-    corpus = corpus_of(sentences, vocabularies, settings.max_caption_length, "train")
-    for language, captions in corpus.languages.items():
-        corpus.languages[language] = _with_known_words(captions, language)
-    empty = [language for language, captions in corpus.languages.items() if not len(captions.image)]
-    raise_together(
-        [f"{language!r} has no training captions under captions: {settings.captions}" for language in empty],
-        f"{settings.dataset} {settings.experiment}: languages without training captions:",
-    )
-    return corpus
-
-
 def _with_known_words(captions: LanguageCorpus, language: str) -> LanguageCorpus:
     """The sentences with a known word: others have no direction, and their gradient has no bound."""
     has_word = (captions.ids[:, 0] != 0).numpy()
@@ -188,7 +143,7 @@ def _sampler(
     corpus: Corpus,
     originals: Tables,
     settings: TrainSettings | PretrainSettings | AssignSettings,
-    steps: int | None = None,
+    steps: int | None,
 ) -> Sampler:
     captioned_images = {language: set(table["image"]) for language, table in originals.items()}
     groups = language_groups(corpus.images, captioned_images, settings.groups)

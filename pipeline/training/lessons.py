@@ -6,7 +6,7 @@ early. docs/lessons.md lists what the public code does differently, each with it
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pipeline.common.devices import to_device
-from pipeline.datasets.origins import Origins
 from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
 from pipeline.evaluation.ranks import both_ranks, mean_recalls
@@ -42,29 +41,17 @@ RECALLS = 6  # the stopping criterion is their sum; mR is their mean
 
 @dataclass
 class LessonsData:
-    """What is read for a training.
+    """What a model is trained on.
 
     captions: of all languages, one after another, with the row of each one's image. features: (n, D) of the
-    images. validation: the validation split. origins: training captions of each language by origin.
-    validate_every: steps between two validations.
+    images. validation: the validation split. validate_every: steps between two validations.
     """
 
-    vocabularies: dict[str, Vocabulary]
     captions: LanguageCorpus
     features: Tensor
     validation: Corpus
-    origins: dict[str, Origins]
     batches: TaskSampler
     validate_every: int
-
-    def to(self, device: torch.device) -> "LessonsData":
-        """The same data on another device."""
-        return replace(
-            self,
-            captions=self.captions.to(device),
-            features=self.features.to(device),
-            validation=self.validation.to(device),
-        )
 
 
 def train_lessons(
@@ -93,40 +80,33 @@ def train_lessons(
     Raises:
         InputError: the inputs do not fit one another, or there is nothing to train on.
     """
-    inputs = Inputs(sentences, [], words, features)
-    all_inputs = Inputs([*sentences, *pairs], [], words, features)
-    job = Job(checkpoint, [curves, output], all_inputs.fingerprint(settings, code), curves)
+    inputs = Inputs([*sentences, *pairs], [], words, features)
+    job = Job(checkpoint, [curves, output], inputs.fingerprint(settings, code), curves)
     if job.restore_outputs():
         return
     device = training_device(settings.seed, settings.training)
-    data = lessons_data(inputs, pairs, settings).to(device)
-    model = union_model(data.vocabularies, data.features.shape[1], settings).to(device)
-    log.info("%s images, %s parameters", f"{len(data.features):,}", f"{count_parameters(model):,}")
-    state = train_tasks(job, model, data, settings)
-    write_best(
-        output, model, state, settings, features, data.vocabularies, data.origins, {}, [len(data.features)]
-    )
-    job.keep_outputs()
-
-
-def lessons_data(inputs: Inputs, pairs: Sequence[Path], settings: LessonsSettings) -> LessonsData:
-    """Read what a training needs."""
-    assert inputs.features is not None
-    vocabularies = read_vocabularies(inputs.words, settings.languages)
-    originals = original_sentences(inputs.sentences, settings.languages, settings.caption_origins)
+    vocabularies = read_vocabularies(words, settings.languages)
+    originals = original_sentences(sentences, settings.languages, settings.caption_origins)
     corpus = corpus_of(originals, vocabularies, settings.max_caption_length, "train")
     validation = evaluation_corpus(originals, vocabularies, settings, "val")
     for split in (corpus, validation):
-        add_features(split, inputs.features, settings.features)
+        add_features(split, features, settings.features)
     paired_corpus = None
     if pairs:
         paired = original_sentences(pairs, settings.languages, settings.caption_origins)
         paired_corpus = corpus_of(paired, vocabularies, settings.max_caption_length, "train")
     captions, batches, validate_every = captions_and_sampler(corpus, paired_corpus, settings)
-    return LessonsData(
-        vocabularies, captions, corpus.features, validation, training_origins(originals, corpus),
-        batches, validate_every,
+    model = union_model(vocabularies, corpus.features.shape[1], settings).to(device)
+    log.info("%d images, %d parameters", len(corpus.images), count_parameters(model))
+    data = LessonsData(captions, corpus.features.to(device), validation.to(device), batches, validate_every)
+    state = train_tasks(job, model, data, settings)
+    write_best(
+        output, model, state, settings, features, vocabularies,
+        training_captions=training_origins(originals, corpus),
+        training_translations={},
+        training_groups=[len(corpus.images)],
     )  # fmt: skip
+    job.keep_outputs()
 
 
 def train_tasks(job: Job, model: RetrievalModel, data: LessonsData, settings: LessonsSettings) -> State:

@@ -12,7 +12,7 @@ from pipeline.models.losses.neighborhood import neighborhood_loss
 from pipeline.models.settings import Triplets
 from pipeline.models.universal import UniversalEmbedding
 from pipeline.training.batches import Batch
-from pipeline.training.data import Inputs, pretraining_data
+from pipeline.training.data import Inputs, training_data
 from pipeline.training.loop import Job, train_steps, training_device
 from pipeline.training.objective import batch_segments
 from pipeline.training.settings import PretrainSettings
@@ -44,7 +44,7 @@ def pretrain(
     if job.restore_outputs():
         return
     device = training_device(settings.seed, settings.training)
-    data = pretraining_data(inputs, settings)
+    data = training_data(inputs, settings)
     corpus, batches, epochs = data.corpus.to(device), data.batches, settings.training.epochs
     embedding = _embedding(data.vocabularies, settings)
     embedding.pad_to(data.longest)

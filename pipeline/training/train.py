@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from pipeline.evaluation.inputs import add_features, evaluation_corpus
 from pipeline.models.losses.loss import add_layers, losses
 from pipeline.models.model import RetrievalModel, count_parameters, load_model, new_model
 from pipeline.training.best_epoch import validate, write_best
@@ -53,20 +54,33 @@ def train(
         return
     device = training_device(settings.seed, settings.training)
     steps = load_model(other_model)[1].training_steps // settings.training.epochs if other_model else None
-    data = training_data(inputs, settings, steps).to(device)
-    model = new_model(settings, data.vocabularies, pretraining, data.corpus.features.shape[1])
+    data = training_data(inputs, settings, steps)
+    validation = evaluation_corpus(data.originals, data.vocabularies, settings, "val")
+    add_features(validation, features, settings.features)
+    model = new_model(settings, data.vocabularies, pretraining, validation.features.shape[1])
     add_layers(model, settings)
     model.universal.pad_to(data.longest)
-    _log_sizes(model, data.corpus, settings)
-    state = train_experiment(job, model.to(device), data, settings)
-    groups = [len(group) for group in data.batches.groups]
-    write_best(
-        output, model, state, settings, features, data.vocabularies, data.captions, data.translations, groups
+    log.info(
+        "%d images, captions %s; %d parameters, %d of them in sentence branches",
+        len(data.corpus.images),
+        ", ".join(f"{language} {len(part.image)}" for language, part in data.corpus.languages.items()),
+        count_parameters(model),
+        count_parameters(model.branches),
     )
+    data.corpus, validation = data.corpus.to(device), validation.to(device)
+    state = train_experiment(job, model.to(device), data, validation, settings)
+    write_best(
+        output, model, state, settings, features, data.vocabularies,
+        training_captions=data.captions,
+        training_translations=data.translations,
+        training_groups=[len(group) for group in data.batches.groups],
+    )  # fmt: skip
     job.keep_outputs()
 
 
-def train_experiment(job: Job, model: RetrievalModel, data: TrainingData, settings: TrainSettings) -> State:
+def train_experiment(
+    job: Job, model: RetrievalModel, data: TrainingData, validation: Corpus, settings: TrainSettings
+) -> State:
     """Train a model; with LIWE an epoch is a number of steps, after which it is validated."""
     training, liwe, pass_steps = settings.training, settings.liwe, data.batches.steps
     validate_every = liwe.validate_every if liwe else pass_steps
@@ -81,7 +95,7 @@ def train_experiment(job: Job, model: RetrievalModel, data: TrainingData, settin
     def validate_epoch() -> dict[str, float]:
         for loss in losses(settings).values():
             loss.after_epoch(model)
-        return validate(model, data.validation)
+        return validate(model, validation)
 
     return train_steps(
         job,
@@ -96,20 +110,4 @@ def train_experiment(job: Job, model: RetrievalModel, data: TrainingData, settin
         validate=validate_epoch,
         score="val_mR",
         max_grad_norm=training.max_grad_norm,
-    )
-
-
-def _log_sizes(model: RetrievalModel, corpus: Corpus, settings: TrainSettings) -> None:
-    captions = ", ".join(
-        f"{language} {len(one_language.image):,}" for language, one_language in corpus.languages.items()
-    )
-    log.info(
-        "%s %s seed %d: %s images, captions %s; %s parameters, %s of them in sentence branches",
-        settings.dataset,
-        settings.experiment,
-        settings.seed,
-        f"{len(corpus.images):,}",
-        captions,
-        f"{count_parameters(model):,}",
-        f"{count_parameters(model.branches):,}",
     )

@@ -20,15 +20,14 @@ from pipeline.models.assignment import Assignment, choice_weights, explored_rank
 from pipeline.models.hybrid import WordRows
 from pipeline.models.settings import Exploration, Triplets
 from pipeline.training.assign import (
-    _check_pairs,
     assignment_table,
     assignment_terms,
+    check_pairs,
     own_rows,
     scoring_inputs,
     used_entries,
 )
 from pipeline.training.batches import Sampler
-from pipeline.training.data import PretrainingData
 from pipeline.training.settings import AssignSettings, Batches
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
 from pipeline.words.vocabulary import Vocabulary
@@ -211,12 +210,12 @@ def of_one_language(captions: int) -> tuple[Corpus, Sampler]:
 def test_an_assignment_without_two_sentences_of_an_image_is_refused(
     captions: int, pairs: Literal["all", "different"], refused: bool
 ) -> None:
-    data = PretrainingData({}, *of_one_language(captions), {})
+    _, batches = of_one_language(captions)
     settings = AssignSettings.model_construct(
         dataset="d", experiment="e", assignment=Exploration(pairs=pairs, top_m=2)
     )
     with pytest.raises(InputError, match="d e: the assignment") if refused else nullcontext():
-        _check_pairs(data, settings)
+        check_pairs(batches, settings)
 
 
 def test_a_batch_without_pairs_has_no_gradient() -> None:

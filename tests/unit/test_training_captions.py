@@ -9,6 +9,7 @@ import pytest
 from run_stages import block_of, train
 
 from pipeline.datasets.table import read_sentences, write_sentences
+from pipeline.evaluation.inputs import evaluation_corpus
 from pipeline.images.store import store_attributes
 from pipeline.models.model import load_model
 from pipeline.training.data import Inputs, training_data
@@ -48,8 +49,10 @@ def test_a_caption_without_a_known_word_is_a_query_but_not_trained_on(
     table.loc[table.index[table["split"] == "train"][7], "tokens"] = "quux dog"
     write_sentences(table, tmp_path / "en.csv")
     given = replace(inputs, sentences=[tmp_path / "en.csv", german])
-    found = training_data(given, block_of(TrainSettings, experiment))
+    settings = block_of(TrainSettings, experiment)
+    found = training_data(given, settings)
     counts = {code: len(captions.image) for code, captions in found.corpus.languages.items()}
     assert counts == {"en": 95, "de": 48}
-    assert len(found.validation.languages["en"].image) == 24
+    validation = evaluation_corpus(found.originals, found.vocabularies, settings, "val")
+    assert len(validation.languages["en"].image) == 24
     assert "en: 1 training captions without a known word are left out" in caplog.text
