@@ -6,13 +6,12 @@ Sizes in comments: M words of each of L languages, d universal size.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from pipeline.common.devices import to_device
-from pipeline.models.embedding import Sizes, Vocabularies
+from pipeline.models.embedding import Pretrained, Sizes, Vocabularies
 from pipeline.models.settings import EmbeddingSettings
 from pipeline.models.universal import UniversalEmbedding
 
@@ -29,7 +28,7 @@ class DictionaryEmbedding(UniversalEmbedding):
             english = torch.zeros(sizes.mapped_words.get(language, 0), dtype=torch.long)
             self.register_buffer(_english(language), english)
 
-    def begin(self, vocabularies: Vocabularies, pretrained: Path | None) -> None:
+    def begin(self, vocabularies: Vocabularies, pretrained: Pretrained) -> None:
         super().begin(vocabularies, pretrained)
         for language, vocabulary in vocabularies.items():
             if vocabulary.english is not None:

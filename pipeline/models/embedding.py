@@ -6,7 +6,7 @@ Sizes in comments: N words of B sentences, U distinct words, d universal size.
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,7 @@ from pipeline.words.corpus import Sentences
 from pipeline.words.vocabulary import Vocabulary
 
 Vocabularies = Mapping[str, Vocabulary]
+Pretrained = Mapping[str, Any]  # what the embedding's own pretraining has written; empty without any
 
 
 @dataclass(frozen=True)
@@ -81,16 +82,12 @@ class Embedding(nn.Module):
         self.languages = list(sizes.words)
 
     @staticmethod
-    def shared_vectors(vocabularies: Vocabularies, pretrained: Path | None) -> int:
-        """`Sizes.shared`.
-
-        Args:
-            pretrained: output of the embedding's own pretraining, if it has any.
-        """
+    def shared_vectors(vocabularies: Vocabularies, pretrained: Pretrained) -> int:
+        """`Sizes.shared`."""
         return 0
 
     @abstractmethod
-    def begin(self, vocabularies: Vocabularies, pretrained: Path | None) -> None:
+    def begin(self, vocabularies: Vocabularies, pretrained: Pretrained) -> None:
         """Copy the values before the first step: word vectors, pretrained weights, assignments of words."""
 
     @abstractmethod
@@ -114,6 +111,11 @@ def embedding_class(settings: EmbeddingSettings) -> type[Embedding]:
     """The class of an experiment's embedding."""
     kind: type[Embedding] = registry.load(registry.embedding(settings))
     return kind
+
+
+def table_parameters(table: nn.Embedding) -> int:
+    """Number of trainable parameters in a table: padding's row is not trained."""
+    return table.weight.numel() - (0 if table.padding_idx is None else table.embedding_dim)
 
 
 def real_words(lengths: Tensor, longest: int) -> Tensor:

@@ -12,7 +12,6 @@ E entries.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -21,9 +20,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from pipeline.common.devices import to_device
 from pipeline.common.errors import InputError
-from pipeline.common.files import reading, require_file
-from pipeline.common.torch_files import read_torch, write_torch
-from pipeline.models.embedding import Sizes, Vocabularies, real_words
+from pipeline.models.embedding import Pretrained, Sizes, Vocabularies, real_words, table_parameters
 from pipeline.models.settings import EmbeddingSettings
 from pipeline.models.universal import LanguageWords, TableEmbedding
 from pipeline.words.components import principal_components
@@ -82,12 +79,15 @@ class HybridEmbedding(TableEmbedding):
         return words
 
     @staticmethod
-    def shared_vectors(vocabularies: Vocabularies, pretrained: Path | None) -> int:
-        return len(_read_assignment(pretrained)[0]) + 1
+    def shared_vectors(vocabularies: Vocabularies, pretrained: Pretrained) -> int:
+        if not pretrained:
+            raise InputError("The hybrid embedding needs its assignment; run `assign` and give --pretrained.")
+        return len(pretrained["entries"]) + 1
 
     @torch.no_grad()
-    def begin(self, vocabularies: Vocabularies, pretrained: Path | None) -> None:
-        entries, rows = _read_assignment(pretrained)
+    def begin(self, vocabularies: Vocabularies, pretrained: Pretrained) -> None:
+        entries = pretrained["entries"]
+        rows = {language: WordRows(**part) for language, part in pretrained["places"].items()}
         self.entries.weight[1 : len(entries) + 1] = entries  # MASK's vector stays random
         for language, vocabulary in vocabularies.items():
             words, places = self[language], rows[language]
@@ -125,11 +125,7 @@ class HybridEmbedding(TableEmbedding):
         return vectors.flatten(0, 1).index_select(0, to_device(real.nonzero()[:, 0], device))
 
     def count(self) -> dict[str, int]:
-        return {
-            "words": sum(self[language].table.weight.numel() for language in self.languages),
-            "entries": self.entries.weight[1:].numel(),
-            "layers": sum(weight.numel() for weight in self.projections()),
-        }
+        return super().count() | {"entries": table_parameters(self.entries)}
 
 
 def _firsts(sizes: list[int]) -> Tensor:
@@ -145,18 +141,6 @@ def _own_vectors(vectors: Tensor, rows: WordRows, size: int) -> Tensor:
     return principal_components(vectors[1:], size)[ids[rows.own[ids].argsort()] - 1]
 
 
-def write_assignment(entries: Tensor, rows: Mapping[str, WordRows], path: Path) -> None:
-    """Write the entries, and the rows of each language's words."""
-    places = {language: vars(word_rows) for language, word_rows in rows.items()}
-    write_torch({"entries": entries, "places": places}, path)
-
-
-def _read_assignment(path: Path | None) -> tuple[Tensor, dict[str, WordRows]]:
-    if path is None:
-        raise InputError("The hybrid embedding needs its assignment; run `assign` and give --pretrained.")
-    require_file(path, "the assignment of words", "Run `python -m pipeline assign`.")
-    what, hint = "an assignment of words", "Delete it, then run `assign` again."
-    content = read_torch(path, what, hint)
-    with reading(path, what, hint):
-        rows = {language: WordRows(**word_rows) for language, word_rows in content["places"].items()}
-        return content["entries"], rows
+def assignment(entries: Tensor, rows: Mapping[str, WordRows]) -> Pretrained:
+    """What pretraining writes: the entries, and the rows of each language's words."""
+    return {"entries": entries, "places": {language: vars(of_words) for language, of_words in rows.items()}}

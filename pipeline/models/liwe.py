@@ -4,14 +4,22 @@ Sizes in comments: N words of B sentences, d size of a word's vector.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
 from pipeline.common.devices import to_device
-from pipeline.models.embedding import Embedding, Sizes, Vocabularies, Words, real_words, sentence_means
+from pipeline.models.embedding import (
+    Embedding,
+    Pretrained,
+    Sizes,
+    Vocabularies,
+    Words,
+    real_words,
+    sentence_means,
+    table_parameters,
+)
 from pipeline.models.settings import EmbeddingSettings, ModelSettings
 from pipeline.words.corpus import Sentences
 
@@ -42,10 +50,10 @@ class SpelledWords(Embedding):
         self.layers = nn.Sequential(*modules)
 
     @staticmethod
-    def shared_vectors(vocabularies: Vocabularies, pretrained: Path | None) -> int:
+    def shared_vectors(vocabularies: Vocabularies, pretrained: Pretrained) -> int:
         return len(_alphabet(vocabularies))
 
-    def begin(self, vocabularies: Vocabularies, pretrained: Path | None) -> None:
+    def begin(self, vocabularies: Vocabularies, pretrained: Pretrained) -> None:
         self.alphabet.copy_(_alphabet(vocabularies))
         for language, vocabulary in vocabularies.items():
             codes = torch.from_numpy(vocabulary.vectors).long()
@@ -61,7 +69,8 @@ class SpelledWords(Embedding):
         return Words(lengths, rows, vectors, sentence_means(lengths, rows, vectors))
 
     def count(self) -> dict[str, int]:
-        return {"sentences": sum(map(torch.numel, self.parameters())) - self.characters.embedding_dim}
+        layers = sum(weight.numel() for weight in self.layers.parameters())
+        return {"sentences": table_parameters(self.characters) + layers}
 
 
 def _alphabet(vocabularies: Vocabularies) -> Tensor:

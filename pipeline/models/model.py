@@ -86,8 +86,8 @@ class RetrievalModel(nn.Module):
         vectors into the universal embedding. sentences, images: the branches that embed them. classifier: of
         languages. losses: layers of losses, which no saved model has.
         """
-        counts = self.universal.count()
-        counts["sentences"] = counts.get("sentences", 0) + count_parameters(self.branches)
+        counts = dict.fromkeys(("words", "entries", "layers", "sentences"), 0) | self.universal.count()
+        counts["sentences"] += count_parameters(self.branches)
         parts = {"images": self.image_branch, "classifier": self.classifier, "losses": self.losses}
         return counts | {name: count_parameters(part) if part else 0 for name, part in parts.items()}
 
@@ -112,13 +112,13 @@ def new_model(
 
     Args:
         pretrained: output of the embedding's own pretraining, if it has any. features: D.
-
-    Raises:
-        InputError: the vocabularies or the pretrained weights do not fit the settings.
     """
-    shared = embedding_class(settings).shared_vectors(vocabularies, pretrained)
+    content = {}
+    if pretrained:
+        content = read_torch(pretrained, "a pretrained embedding", "Delete it and pretrain again.")
+    shared = embedding_class(settings).shared_vectors(vocabularies, content)
     model = RetrievalModel(settings, Sizes.of(vocabularies, features, shared))
-    model.universal.begin(vocabularies, pretrained)
+    model.universal.begin(vocabularies, content)
     return model
 
 

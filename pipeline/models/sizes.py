@@ -19,18 +19,8 @@ AT_TEST_TIME = ("sentences", "images")
 Counts = dict[str, int]
 
 
-def count_model(model: RetrievalModel, settings: ModelSettings) -> Counts:
-    """Trainable parameters by part (`RetrievalModel.count`) of a saved model; the sum is the training's.
-
-    The layers of losses, which a saved model lacks, are counted too.
-    """
-    with torch.device("meta"):
-        add_layers(model, settings)
-    return model.count()
-
-
 def count(settings: ModelSettings, words: Mapping[str, int], shared: int = 0) -> Counts:
-    """The parameters of a model, from its sizes only.
+    """The trainable parameters of a model by part (`RetrievalModel.count`), from its sizes only.
 
     Args:
         settings: of a training. words: size of each language's vocabulary, without padding.
@@ -40,7 +30,8 @@ def count(settings: ModelSettings, words: Mapping[str, int], shared: int = 0) ->
     sizes = Sizes(ids, WORD_VECTOR, IMAGE_FEATURES, shared + 1)
     with torch.device("meta"):
         model = RetrievalModel(settings, sizes)
-    return count_model(model, settings)
+        add_layers(model, settings)
+    return model.count()
 
 
 def at_test_time(counts: Counts) -> Counts:

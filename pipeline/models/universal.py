@@ -7,23 +7,22 @@ Sizes in comments: B sentences, W words of the longest of them, d universal size
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pipeline.common.devices import to_device
-from pipeline.common.files import reading
-from pipeline.common.torch_files import read_torch
 from pipeline.models.embedding import (
     Embedding,
+    Pretrained,
     Sizes,
     Vocabularies,
     Words,
     linear,
     real_words,
     sentence_means,
+    table_parameters,
 )
 from pipeline.models.settings import EmbeddingSettings
 from pipeline.words.corpus import Sentences
@@ -119,6 +118,11 @@ class TableEmbedding(Embedding):
         layers = nn.ModuleList([self[language].projection for language in self.languages])
         return list(layers.parameters())  # the weights of a shared layer only once
 
+    def count(self) -> dict[str, int]:
+        tables = {self[language].table for language in self.languages}  # a shared table only once
+        layers = sum(weight.numel() for weight in self.projections())
+        return {"words": sum(map(table_parameters, tables)), "layers": layers}
+
 
 class UniversalEmbedding(TableEmbedding):
     """A separate vector for each word of every language.
@@ -149,16 +153,12 @@ class UniversalEmbedding(TableEmbedding):
                 self[language].projection = self[self.languages[0]].projection
 
     @torch.no_grad()
-    def begin(self, vocabularies: Vocabularies, pretrained: Path | None) -> None:
+    def begin(self, vocabularies: Vocabularies, pretrained: Pretrained) -> None:
         if not self.scratch:
             for language, vocabulary in vocabularies.items():
                 table = self[language].table.weight
                 table.copy_(torch.from_numpy(vocabulary.vectors[: len(table)]))
-        if pretrained is not None:
-            what, hint = "a pretrained embedding of these languages and sizes", "Pretrain again."
-            layers = read_torch(pretrained, what, hint)
-            with reading(pretrained, what, hint):
-                self.load_state_dict(self.state_dict() | layers)
+        self.load_state_dict(self.state_dict() | dict(pretrained))
         self.forget_initial()
 
     def share_table(self) -> None:
@@ -190,12 +190,6 @@ class UniversalEmbedding(TableEmbedding):
         # The share of a padded sentence that its words fill.
         share = count / torch.maximum(count, self.padded_to.index_select(0, language))
         return torch.lerp(padding.index_select(0, language), means, share[:, None].to(means.dtype))
-
-    def count(self) -> dict[str, int]:
-        first = 0 if self.padded else 1  # padding's vector counts if it is trained
-        tables = [self[language].table.weight[first:] for language in self.languages]
-        layers = sum(weight.numel() for weight in self.projections())
-        return {"words": sum(table.numel() for table in tables), "entries": 0, "layers": layers}
 
 
 def _from_scratch(rows: int, vector: int) -> Tensor:

@@ -12,8 +12,9 @@ from torch.nn import functional as F
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write
+from pipeline.common.torch_files import write_torch
 from pipeline.models.assignment import Assignment, sentence_means
-from pipeline.models.hybrid import WordRows, write_assignment
+from pipeline.models.hybrid import WordRows, assignment
 from pipeline.models.losses.neighborhood import neighborhood_loss
 from pipeline.models.losses.triplets import PLANS, Comparison, Segment, compare, hinge_loss
 from pipeline.training.batches import Batch, Sampler
@@ -105,7 +106,7 @@ def _write(
     entries, rows = used_entries(model.entries.weight.detach().cpu(), rows)
     by_entry = assignment_table(rows, data.vocabularies)
     log.info("%d words share %d entries", len(by_entry), len(entries))
-    write_assignment(entries, rows, output)
+    write_torch(assignment(entries, rows), output)
     with atomic_write(table) as temporary:
         by_entry.to_csv(temporary, index=False, lineterminator="\n")
 

@@ -9,8 +9,8 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -177,21 +177,21 @@ def train_steps(
     state = _resume(job, model, optimizer)
     progress = Progress("steps", steps, done=state.step)
     saved_at = time.monotonic()
-    with event_writer(job.events, state.step) as writer:
+    with _event_writer(job.events, state.step) as writer:
         while state.step < steps and not state.has_converged(patience):
             step = state.step
             torch.manual_seed(seed * 1_000_003 + step)  # for dropout
             model.train()
-            losses = terms(step)
-            losses = {"loss": torch.stack(list(losses.values())).sum(), **losses}
-            optimizer.zero_grad()
-            losses["loss"].backward()
-            losses = {name: loss.detach() for name, loss in losses.items()}
+            losses = _with_gradients(terms(step), optimizer)
             optimizer.param_groups[0]["lr"] = rate(step)
             if writer and step % STEPS_BETWEEN_EVENTS == 0:
-                write_events(writer, "training", losses, step)
                 norm = nn.utils.get_total_norm([each.grad for each in weights if each.grad is not None])
-                write_events(writer, "optimizer", {"gradient_norm": norm, "learning_rate": rate(step)}, step)
+                values: dict[str, float | Tensor] = {
+                    **losses,
+                    "gradient_norm": norm,
+                    "learning_rate": rate(step),
+                }
+                _write_events(writer, "training", values, step)
             if max_grad_norm:
                 nn.utils.clip_grad_norm_(weights, max_grad_norm)
             optimizer.step()
@@ -202,12 +202,20 @@ def train_steps(
                 state.end_epoch(validate(), validate_every, score, model)
                 _write_curves(job, state)
                 if writer:
-                    write_events(writer, "epochs", state.curves[-1], state.step)
+                    _write_events(writer, "epochs", state.curves[-1], state.step)
             if time.monotonic() - saved_at > SECONDS_BETWEEN_CHECKPOINTS:
                 _save(job, state, model, optimizer)
                 saved_at = time.monotonic()
     _save(job, state, model, optimizer)
     return state
+
+
+def _with_gradients(terms: Terms, optimizer: torch.optim.Optimizer) -> Terms:
+    """Compute the gradients of the sum of some terms; return the terms and their sum, `loss`, as numbers."""
+    loss = torch.stack(list(terms.values())).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    return {name: term.detach() for name, term in {"loss": loss, **terms}.items()}
 
 
 def _resume(job: Job, model: nn.Module, optimizer: torch.optim.Optimizer) -> State:
@@ -235,21 +243,20 @@ def _write_curves(job: Job, state: State) -> None:
             pd.DataFrame(state.curves).to_csv(temporary, index=False)
 
 
-@contextmanager
-def event_writer(folder: Path | None, step: int) -> Iterator[Any]:
+def _event_writer(folder: Path | None, step: int) -> AbstractContextManager[Any]:
     """A writer of TensorBoard's event files from a step on; None without a folder."""
     if folder is None:
-        yield None
-        return
+        return nullcontext()
     from tensorboardX import SummaryWriter
 
     # TensorBoard drops events of later steps. Two writers of one second would share a file's name.
-    with SummaryWriter(str(folder), purge_step=step, filename_suffix=f".{step:09d}") as writer:
-        yield writer
+    writer: AbstractContextManager[Any] = SummaryWriter(
+        str(folder), purge_step=step, filename_suffix=f".{step:09d}"
+    )
+    return writer
 
 
-def write_events(writer: Any, group: str, values: Mapping[str, float | Tensor], step: int) -> None:
-    """Write values by name."""
+def _write_events(writer: Any, group: str, values: Mapping[str, float | Tensor], step: int) -> None:
     for name, value in values.items():
         writer.add_scalar(f"{group}/{name}", float(value), step)
 

@@ -74,7 +74,7 @@ def _embedding(vocabularies: Mapping[str, Vocabulary], settings: PretrainSetting
     """The embedding with its word tables, which stay as they are."""
     embedding = embedding_class(settings)(settings, Sizes.of(vocabularies))
     assert isinstance(embedding, UniversalEmbedding)
-    embedding.begin(vocabularies, None)
+    embedding.begin(vocabularies, {})
     for language in embedding.languages:
         embedding[language].table.requires_grad_(False)
     return embedding

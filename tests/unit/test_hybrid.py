@@ -1,7 +1,5 @@
 """The hybrid embedding on numbers worked out by hand, and against a plain reading."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -9,11 +7,11 @@ from small import fill, hybrid_values
 from torch import Tensor, nn
 
 from pipeline.common.errors import InputError
-from pipeline.models.embedding import Sizes
+from pipeline.models.embedding import Pretrained, Sizes
 from pipeline.models.hybrid import (
     HybridEmbedding,
     WordRows,
-    write_assignment,
+    assignment,
 )
 from pipeline.models.settings import EmbeddingSettings, Hybrid, Masking, UniversalModel
 from pipeline.words.components import principal_components
@@ -166,21 +164,19 @@ def vocabularies(**sizes: int) -> dict[str, Vocabulary]:
     }
 
 
-def write_entries(folder: Path) -> Path:
+def pretrained() -> Pretrained:
     """An assignment; German's only word has its own vector."""
     german = WordRows(torch.tensor([0, 1]), torch.tensor([0, 0]))
-    write_assignment(ENTRIES.float(), {**PLACES, "de": german}, folder / "entries.pt")
-    return folder / "entries.pt"
+    return assignment(ENTRIES.float(), {**PLACES, "de": german})
 
 
 @pytest.mark.parametrize("masking", [False, True])
-def test_the_embedding_starts_from_the_assignment_and_is_read_back(tmp_path: Path, masking: bool) -> None:
+def test_the_embedding_starts_from_the_assignment_and_is_read_back(masking: bool) -> None:
     torch.manual_seed(0)
     words, chosen = vocabularies(en=5, de=2), settings(masking, vector=2)
-    path = write_entries(tmp_path)
-    sizes = Sizes.of(words, shared=HybridEmbedding.shared_vectors(words, path))
+    sizes = Sizes.of(words, shared=HybridEmbedding.shared_vectors(words, pretrained()))
     made = HybridEmbedding(chosen, sizes)
-    made.begin(words, path)
+    made.begin(words, pretrained())
     components = principal_components(torch.from_numpy(words["en"].vectors[1:]), 2)
     assert torch.equal(made["en"].table.weight, components[[2, 0]])  # word 3, then word 1
     assert torch.equal(made["en"].initial, made["en"].table.weight)
@@ -190,13 +186,3 @@ def test_the_embedding_starts_from_the_assignment_and_is_read_back(tmp_path: Pat
     again.load_state_dict(made.state_dict())
     ids = torch.arange(6 if masking else 5)
     assert torch.equal(again.words({"en": ids}), made.words({"en": ids}))
-
-
-def test_a_missing_or_damaged_assignment_is_reported(tmp_path: Path) -> None:
-    words, path = vocabularies(en=5), write_entries(tmp_path)
-    with pytest.raises(InputError, match="run `assign`"):
-        HybridEmbedding.shared_vectors(words, None)
-    path.unlink()
-    path.write_text("<html>")
-    with pytest.raises(InputError, match="not an assignment of words"):
-        HybridEmbedding.shared_vectors(words, path)

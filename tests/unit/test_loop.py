@@ -215,8 +215,8 @@ def test_tensorboard_shows_terms_rates_norms_and_epochs_also_of_a_resumed_run(
     found = scalars(events)
     assert [step for step, _ in found["training/loss"]] == list(range(12))
     assert found["training/sum"] == found["training/loss"]
-    assert [value for _, value in found["optimizer/gradient_norm"]] == pytest.approx([5.0] * 12)
-    rates = [value for _, value in found["optimizer/learning_rate"]]
+    assert [value for _, value in found["training/gradient_norm"]] == pytest.approx([5.0] * 12)
+    rates = [value for _, value in found["training/learning_rate"]]
     assert rates == pytest.approx([0.1] * 4 + [0.05] * 4 + [0.025] * 4)
     means = pd.read_csv(tmp_path / "curves.csv")["sum"]
     assert [step for step, _ in found["epochs/sum"]] == [4, 8, 12]

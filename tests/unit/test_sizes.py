@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from pipeline.models.embedding import Sizes
+from pipeline.models.losses.loss import add_layers
 from pipeline.models.model import RetrievalModel
 from pipeline.models.settings import ClassifierWeight, Liwe, Masking, Model, ModelSettings
-from pipeline.models.sizes import at_test_time, count, count_model
+from pipeline.models.sizes import at_test_time, count
 from pipeline.settings import reading
 from pipeline.settings import stages as configuration
 from pipeline.settings.reading import load
@@ -92,7 +93,9 @@ IMAGES = (7 * 6 + 6) + 2 * 6 + (6 * 4 + 4)
 )
 def test_parameters_of_a_model_are_those_worked_out_by_hand(settings: ModelSettings, whole: int) -> None:
     sizes = Sizes(dict.fromkeys(settings.languages, 11), 2, 7)
-    counts = count_model(RetrievalModel(settings, sizes), settings)
+    model = RetrievalModel(settings, sizes)
+    add_layers(model, settings)
+    counts = model.count()
     assert sum(counts.values()) == whole + SENTENCES + IMAGES
     assert sum(at_test_time(counts).values()) == SENTENCES + IMAGES
 
@@ -101,7 +104,7 @@ def test_a_model_that_reads_characters_needs_all_of_itself_at_test_time() -> Non
     """Two characters besides padding; a layer with its lengths and batch norm; a GRU in both directions."""
     liwe = Liwe(character_dim=2, max_word_length=2, layers=[5])
     settings = ModelSettings(languages=["en", "de"], model=Model(encoder="liwe", hidden_size=3), liwe=liwe)
-    counts = count_model(RetrievalModel(settings, Sizes({"en": 2, "de": 2}, 2, 7, shared=3)), settings)
+    counts = RetrievalModel(settings, Sizes({"en": 2, "de": 2}, 2, 7, shared=3)).count()
     words, recurrent = 2 * 2 + (4 * 5 + 5 + 5) + 2 * 5, 2 * 3 * (5 * 3 + 3 * 3 + 2 * 3)
     assert sum(counts.values()) == sum(at_test_time(counts).values()) == words + recurrent + 7 * 3 + 3
 

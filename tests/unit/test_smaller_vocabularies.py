@@ -176,7 +176,7 @@ def universal() -> DictionaryEmbedding:
     torch.manual_seed(0)
     vocabularies = {"en": ENGLISH, "fr": mapped_vocabulary()}
     embedding = DictionaryEmbedding(SETTINGS, Sizes.of(vocabularies))
-    embedding.begin(vocabularies, None)
+    embedding.begin(vocabularies, {})
     return embedding
 
 
