@@ -186,12 +186,8 @@ def train_steps(
             optimizer.param_groups[0]["lr"] = rate(step)
             if writer and step % STEPS_BETWEEN_EVENTS == 0:
                 norm = nn.utils.get_total_norm([each.grad for each in weights if each.grad is not None])
-                values: dict[str, float | Tensor] = {
-                    **losses,
-                    "gradient_norm": norm,
-                    "learning_rate": rate(step),
-                }
-                _write_events(writer, "training", values, step)
+                numbers = {"gradient_norm": norm, "learning_rate": torch.tensor(rate(step))}
+                _write_events(writer, "training", {**losses, **numbers}, step)
             if max_grad_norm:
                 nn.utils.clip_grad_norm_(weights, max_grad_norm)
             optimizer.step()
