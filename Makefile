@@ -4,6 +4,7 @@
 PYTHON ?= python3
 READY := .venv/.ready
 RUN := . .venv/bin/activate &&
+INSTALL := install --quiet --require-hashes --requirement requirements.lock
 SEARCHED := work/demo/multi30k/experiments/mule-full/seed0
 
 .PHONY: demo search test test-all coverage check results-pages lock clean help
@@ -64,9 +65,10 @@ check: $(READY)
 
 $(READY): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, found " + sys.version + "; give another with make PYTHON=...")'
-	@echo "Installing the locked packages into .venv: a few minutes, 6.4 GB disk."
+	@echo "Installing the locked packages into .venv: 6.4 GB disk; a minute with uv, a few minutes without."
 	$(PYTHON) -m venv .venv
-	$(RUN) python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	if uv --version > /dev/null 2>&1; then uv pip $(INSTALL) --python .venv/bin/python; \
+	  else PIP_USER=0 .venv/bin/python -m pip $(INSTALL) --disable-pip-version-check; fi
 	touch $@
 
 results-pages: $(READY)
