@@ -7,25 +7,29 @@ from pipeline.common.block import LATER, Block
 
 B = TypeVar("B", bound=Block)
 
+# Blocks that may be empty: `{}` over one of them empties it.
+REPLACED_WHEN_EMPTY = ("weights", "pairs", "caption_origins", "borrowed_translations")
+
 
 def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """One configuration merged over another, block by block; lists and plain values are replaced as a whole.
 
-    An empty block empties a block, and one with another `provider` replaces it as a whole, because providers
-    have different keys.
+    An empty block replaces one of `REPLACED_WHEN_EMPTY`, and leaves any other as it is. A block with another
+    `provider` replaces a block as a whole, because providers have different keys.
 
     Neither is changed. The result shares the blocks that only one of them has.
     """
     result = dict(below)
     for key, value in above.items():
         both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
-        result[key] = merge(result[key], value) if both and value and _one_kind(result[key], value) else value
+        both = both and bool(value or key not in REPLACED_WHEN_EMPTY) and not _other_kind(result[key], value)
+        result[key] = merge(result[key], value) if both else value
     return result
 
 
-def _one_kind(below: Mapping[str, Any], above: Mapping[str, Any]) -> bool:
-    """Whether two blocks do not name different providers."""
-    return above.get("provider") in (None, below.get("provider", above.get("provider")))
+def _other_kind(below: Mapping[str, Any], above: Mapping[str, Any]) -> bool:
+    """Whether two blocks name different providers."""
+    return "provider" in below and "provider" in above and below["provider"] != above["provider"]
 
 
 def with_override(block: B, override: Block | None) -> B:

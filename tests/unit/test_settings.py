@@ -48,7 +48,7 @@ def test_the_files_for_configfile_are_valid(file: Path) -> None:
     assert settings.scale == ("flickr8k" if flickr8k else "demo")
 
 
-def test_an_empty_block_empties_one() -> None:
+def test_an_empty_block_empties_pairs_weights_and_origins_and_no_other() -> None:
     """SMALR has one weight of the classifier for all data sets, even if MULE has several."""
     authors = load(**reading.read(CONFIG / "authors-code.yaml"))
     chosen = [
@@ -59,7 +59,7 @@ def test_an_empty_block_empties_one() -> None:
     pairs = {"en-zh": {"provider": "google"}}
     below = {"translation": {"pairs": pairs, "cache": "c"}, "model": {"hidden_size": 3}}
     found = merge(below, {"translation": {"pairs": {}}, "model": {}})
-    assert found == {"translation": {"pairs": {}, "cache": "c"}, "model": {}}
+    assert found == {"translation": {"pairs": {}, "cache": "c"}, "model": {"hidden_size": 3}}
 
 
 def test_another_provider_replaces_one_and_its_keys() -> None:
