@@ -25,11 +25,6 @@ def load(**user: object) -> Configuration:
     return reading.load({"scale": "demo", **user}, CONFIG)
 
 
-@pytest.mark.parametrize("scale", ["demo", "flickr8k", "paper"])
-def test_the_scales_are_valid(scale: str) -> None:
-    assert load(scale=scale).scale == scale
-
-
 @pytest.fixture
 def flickr8k_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The paths that the files of the small version name by environment variables."""
@@ -123,12 +118,6 @@ def experiment(settings: Configuration, name: str) -> TrainSettings | LessonsSet
     return configuration.experiment_settings(settings, "multi30k", name, 0)
 
 
-def test_an_experiment_may_have_its_own_settings() -> None:
-    changed = load(experiments={"mule-nc": {"settings": {"training": {"learning_rate": 5e-4}}}})
-    assert experiment(changed, "mule-nc").training.learning_rate == 5e-4
-    assert experiment(changed, "mule-nc-lc") == experiment(load(), "mule-nc-lc")
-
-
 ON_VGG = {"on-vgg": {"branches": "shared", "captions": "human", "features": "vgg"}}
 
 
@@ -157,30 +146,8 @@ def test_an_experiment_without_its_features_is_left_out_with_the_reason() -> Non
     assert configuration.claim_settings(lacking).left_out["on-vgg"] == reason
 
 
-def test_one_model_per_language() -> None:
-    names = load().experiments_on("mscoco")
-    assert [name for name in names if name.startswith("embn-")][:3] == ["embn-en", "embn-zh", "embn-ja"]
-    assert names["embn-zh"].languages == ["zh"]
-    assert names["mule-full"].languages == ["en", "zh", "ja"]
-
-
 def own(**changes: object) -> dict[str, Any]:
     return {"source": "custom", "captions": "c.csv", "images": "photos", "languages": ["en", "sw"], **changes}
-
-
-def test_a_custom_data_set_needs_few_keys() -> None:
-    settings = load(datasets={"birds": own()})
-    data = settings.datasets["birds"]
-    assert settings.stands_for("birds") == "birds"
-    assert (data.caption_origins, data.groups, data.max_caption_length) == ({}, [], 40)
-
-
-def test_a_scale_may_change_an_experiment() -> None:
-    few, published = (load(scale=scale).experiments["order"] for scale in ("demo", "paper"))
-    assert published.settings.training.batch_images == 128
-    assert few.settings.training.batch_images == 32
-    assert few.settings.ranking == published.settings.ranking
-    assert few.settings.ranking.model_dump(exclude_unset=True) == {"margin": 0.05}
 
 
 def test_an_evaluation_records_what_training_started_from() -> None:
@@ -223,44 +190,10 @@ def test_points_of_a_figure_have_one_model_also_with_the_authors_settings(names:
     assert all(model == models[0] for model in models)
 
 
-def test_captions_of_origin_human_are_human(tmp_path: Path) -> None:
-    of = load(datasets={"multi30k": {"caption_origins": {"de": "human", "fr": "google"}}})
-    human = configuration.table_settings(of, "smalr/table2").human or {}
-    assert human["multi30k"] == ["en", "de", "cs"]
-
-
 def test_translated_columns_of_a_users_table_are_marked() -> None:
     rows = [{"row": 1, "method": "ten", "experiment": "mule-ten"}]
     of = load(tables={"mine": {"columns": {"multi30k": ["en", "ar"]}, "rows": rows}})
     assert configuration.table_settings(of, "mine").caption_origins["multi30k"]["ar"] == "dictionary"
-
-
-def test_scale_flickr8k_has_the_papers_sizes_and_rates_on_other_data() -> None:
-    paper, flickr8k = load(scale="paper"), load(scale="flickr8k")
-    other = {key for key in Configuration.model_fields if getattr(paper, key) != getattr(flickr8k, key)}
-    assert other == {"scale", "datasets", "images", "translation", "words", "muse", "bert", "report"}
-    assert flickr8k.images == paper.images.model_copy(update={"sets": {"vgg": None, "resnet50": None}})
-    assert flickr8k.words == paper.words.model_copy(update={"vectors": "multi30k"})
-    assert flickr8k.bert == paper.bert.model_copy(update={"model": "pretrain"})
-    assert flickr8k.muse == "align"
-    for key in ("languages", "translated_languages", "max_caption_length", "stands_for"):
-        for dataset, of_paper in (("multi30k", "multi30k"), ("flickr8kcn", "mscoco")):
-            found = getattr(flickr8k.datasets[dataset], key)
-            assert found == getattr(paper.datasets[of_paper], key), (dataset, key)
-    assert flickr8k.datasets["flickr8kcn"].caption_origins == {"ja": "google"}
-
-
-@pytest.mark.usefixtures("flickr8k_paths")
-def test_a_combination_of_constraints_is_what_its_row_says() -> None:
-    files = [reading.read(CONFIG / f"flickr8k-{name}.yaml") for name in ("small", "photographs")]
-    flickr8k = load(**merge(*files))
-    rows = flickr8k.tables["constraints"].rows
-    parts = [row.method.removesuffix(" (Full)").split("+")[1:] for row in rows]
-    assert sorted(map(len, parts)) == [0, 1, 1, 1, 2, 2, 2, 3]
-    for row, words in zip(rows, parts, strict=True):
-        experiment = flickr8k.experiments[row.experiment]
-        found = {"NC": experiment.neighborhood, "LC": experiment.classifier, "LP": experiment.pretraining}
-        assert [word for word, used in found.items() if used] == words
 
 
 AUTHORS_CODE: list[tuple[str, Any]] = [
@@ -321,12 +254,6 @@ def test_what_an_experiment_does_not_use_does_not_reach_it(
         assert experiment(before, different) != experiment(after, different)
 
 
-def test_training_settings_do_not_reach_pretraining() -> None:
-    before, after = load(), load(training={"learning_rate": 0.5, "epochs": 1}, model={"hidden_size": 7})
-    pretraining = configuration.pretraining_settings
-    assert pretraining(before, "multi30k", "mule-full", 0) == pretraining(after, "multi30k", "mule-full", 0)
-
-
 def test_precomputed_features_belong_to_the_set_that_names_them() -> None:
     settings = load(images={"features": "main.h5", "sets": {"own": {"features": "own.h5"}}})
     sets = settings.images.feature_sets()
@@ -350,24 +277,12 @@ TWO_PARTS = {"parts": ["translation", "comparable"], "tested_on": "comparable", 
 EXPERIMENTS: list[tuple[dict[str, Any], str]] = [  # each contradicts itself
     ({**SHARED, "settings": {"model": {"similarity": "order"}}}, "order needs ranking: true"),
     ({**SHARED, "settings": {"model": {**VSE["model"], "recurrent": "mean"}}}, "found mean"),
-    ({**SHARED, "settings": VSE, "neighborhood": True}, "vse needs neighborhood: false"),
-    ({**SHARED, "settings": VSE, "vectors": "muse"}, "scratch needs vectors: fasttext"),
-    ({**SHARED, "masking": True}, "masking: true needs embedding: hybrid"),
-    ({**HYBRID, "masking": True, "ranking": True}, "masking: true needs ranking: false"),
-    ({**HYBRID, "pretraining": True}, "embedding: hybrid needs pretraining: false"),
-    ({**HYBRID, "vectors": "bert"}, "embedding: hybrid needs vectors: fasttext or muse"),
-    ({**HYBRID, "settings": {"model": {"universal_mean": "padded"}}}, "needs model.universal_mean: words"),
-    ({**HYBRID, "settings": {"model": {"universal_layers": "shared"}}}, "model.universal_layers: separate"),
-    ({**HYBRID, "reduction": "dictionary-5"}, "reduction: dictionary needs embedding: universal"),
     ({**SHARED, "c2c": True}, "c2c: true needs selection: given"),
     ({**SHARED, "selection": {"en": TWO_PARTS}}, "selection.en.captions_per_image"),
 ]
 CHANGES_OF_LESSONS: list[tuple[dict[str, Any], str]] = [  # of an experiment with a selection
     ({"languages": ["en", "fr"]}, "selection: 'fr', one of its languages, is missing"),
     ({"languages": ["en"], "c2c": True}, "c2c: pairs of captions are of two languages"),
-    ({"branches": "separate"}, "selection: given needs branches: shared"),
-    ({"ranking": True}, "selection: given needs ranking: false"),
-    ({"settings": {"model": {"encoder": "embn"}}}, "selection: given needs model.encoder: vse"),
     ({"settings": {"lessons": {"divide_learning_rate_every": 15}}}, "is for models of one language"),
 ]
 
