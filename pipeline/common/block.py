@@ -57,9 +57,6 @@ class Block(BaseModel):
     numbers as texts.
     """
 
-    # Whether its keys have a meaning even if the block that they override is absent.
-    is_whole: ClassVar[bool] = True
-
     model_config = ConfigDict(
         extra="forbid",
         use_attribute_docstrings=True,
@@ -176,7 +173,7 @@ def all_contradictions(where: str, value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for place, inner in enumerate(value):
             yield from all_contradictions(f"{where}.{place}", inner)
-    elif isinstance(value, Block) and value.is_whole:
+    elif isinstance(value, Block):
         yield from (f"{where}{line}".lstrip(".: ") for line in value.contradictions())
         for key in type(value).model_fields:
             yield from all_contradictions(f"{where}.{key}", getattr(value, key))

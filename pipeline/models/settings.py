@@ -1,7 +1,7 @@
 """Settings of models and losses.
 
-A loss that experiments switch on has its block here, a key of the same name in `Losses`, `LossOverrides` and
-`ChosenLosses`, and a switch in `LossSwitches`.
+A loss that experiments switch on has its block here, a key of the same name in `Losses` and `ChosenLosses`,
+and a switch in `LossSwitches`.
 """
 
 from collections.abc import Iterator
@@ -149,15 +149,6 @@ class Losses(Block):
     neighborhood: Neighborhood = Field(default_factory=Neighborhood)
     classifier: Classifier = Field(default_factory=Classifier)
     masking: Masking = Field(default_factory=Masking)
-
-
-class LossOverrides(Sparse):
-    """What an experiment changes of the losses."""
-
-    ranking: Ranking | None = None
-    neighborhood: Neighborhood | None = None
-    classifier: Classifier | None = None
-    masking: Masking | None = None
 
 
 class LossSwitches(Sparse):

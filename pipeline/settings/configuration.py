@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr
 
-from pipeline.common.block import Seed, Unique
+from pipeline.common.block import LATER, Seed, Unique
 from pipeline.datasets.settings import Dataset, Scale, Sources
 from pipeline.images.settings import Images
 from pipeline.models.settings import Consistency
@@ -16,7 +16,7 @@ from pipeline.settings.experiment import (
     LearningBlocks,
     on_languages,
 )
-from pipeline.settings.merge import with_override
+from pipeline.settings.merge import merge
 from pipeline.tables.settings import Table
 from pipeline.translation.settings import Translation
 from pipeline.words.settings import Bert, Words
@@ -117,11 +117,7 @@ class Configuration(LearningBlocks):
             name: of the experiment, or of its model for a language; the result is cached under it.
         """
         if name not in self._blocks:
-            overrides = experiment.settings.changed_blocks()
-            self._blocks[name] = LearningBlocks.model_construct(
-                **{
-                    key: with_override(getattr(self, key), overrides.get(key))
-                    for key in LearningBlocks.model_fields
-                }
-            )
+            below = self.model_dump(include=set(LearningBlocks.model_fields))
+            values = merge(below, experiment.settings)
+            self._blocks[name] = LearningBlocks.from_values(values, f"experiments.{name}.settings:", LATER)
         return self._blocks[name]

@@ -82,7 +82,7 @@ def _of_experiment(settings: Configuration, name: str, experiment: Experiment) -
     if experiment.features is not None and experiment.features not in sets:
         suggestion = did_you_mean(experiment.features, list(sets))
         yield f"{where}.features: no set {experiment.features!r} in images.sets{suggestion}"
-    for key in experiment.settings.changed_blocks():
+    for key in experiment.settings:
         yield from all_contradictions(f"{where}.settings.{key}", getattr(blocks, key))
     yield from _needs(where, {"model": blocks.model, "": experiment})
     if experiment.embedding == "hybrid" and blocks.assignment.top_m > blocks.hybrid.latent_entries:
@@ -130,8 +130,7 @@ def _of_steps(settings: Configuration, where: str, name: str, experiment: Experi
             f"{where}.steps_of: found {name!r}, expected an experiment with one model for all its languages, "
             "without selection, encoder liwe and steps_of"
         )
-    training = experiment.settings.training
-    for key in sorted(set(SCHEDULE) & (training.model_fields_set if training else set())):
+    for key in sorted(set(SCHEDULE) & experiment.settings.get("training", {}).keys()):
         yield f"{where}.settings.training.{key}: with steps_of it is that of {name}; leave it out"
 
 

@@ -1,11 +1,11 @@
 """The settings of an experiment: what is trained, and in which settings it differs from the others."""
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from pipeline.common.block import Block, Text
+from pipeline.common.block import Text
 from pipeline.datasets.settings import LanguageCode
 from pipeline.models.settings import (
     Branches,
@@ -13,7 +13,6 @@ from pipeline.models.settings import (
     Hybrid,
     Liwe,
     Losses,
-    LossOverrides,
     LossSwitches,
     Matching,
     Model,
@@ -47,37 +46,8 @@ class LearningBlocks(Losses):
     lessons: Lessons = Field(default_factory=Lessons)
 
 
-class Overrides(LossOverrides):
-    """Keys of `LearningBlocks` that an experiment changes; only the keys that are set count."""
-
-    is_whole: ClassVar[bool] = False
-
-    model: Model | None = None
-    triplets: Triplets | None = None
-    matching: Matching | None = None
-    liwe: Liwe | None = None
-    word_regularizer: WordRegularizer | None = None
-    pretraining: Pretraining | None = None
-    hybrid: Hybrid | None = None
-    assignment: Assignment | None = None
-    training: Training | None = None
-    lessons: Lessons | None = None
-
-    def changed_blocks(self) -> dict[str, Block]:
-        """The blocks that are changed, by name."""
-        return {key: getattr(self, key) for key in type(self).model_fields if key in self.model_fields_set}
-
-    def unused_by_lessons(self) -> list[str]:
-        """Settings that an experiment with a selection does not read."""
-        blocks = [block for block in self.changed_blocks() if block not in ("model", "lessons", "training")]
-        training = self.training.model_fields_set if self.training else set()
-        return [*blocks, *(f"training.{key}" for key in Training.model_fields if key in training - _OF_TASKS)]
-
-
 # Keys of `training` that an experiment with `steps_of` takes from the other experiment.
 SCHEDULE = ("epochs", "learning_rate", "learning_rate_decay")
-
-_OF_TASKS = set(Resources.model_fields)
 
 
 class ExperimentKeys(LossSwitches):
@@ -116,7 +86,8 @@ class ExperimentKeys(LossSwitches):
     """an experiment whose number of steps and learning rates this one is trained with, whatever its own
     captions; default: its own
     """
-    settings: Overrides = Field(default_factory=Overrides, title="overrides for this experiment")
+    settings: dict[str, dict[str, Any]] = Field(default={})
+    """blocks of the configuration in which this experiment differs, such as {training: {epochs: 3}}"""
 
     @property
     def one_for_each_language(self) -> bool:
@@ -136,7 +107,7 @@ class Experiment(ExperimentKeys):
     """
 
     def contradictions(self) -> Iterator[str]:
-        if self.settings.liwe and "max_word_length" in self.settings.liwe.model_fields_set:
+        if "max_word_length" in self.settings.get("liwe", {}):
             yield (
                 ".settings.liwe.max_word_length: words are spelled once for all experiments; set "
                 "liwe.max_word_length instead"
@@ -163,9 +134,11 @@ class Experiment(ExperimentKeys):
         single = self.one_per_language or len(languages) < 2
         if single and self.c2c:
             yield ".c2c: pairs of captions are of two languages; the experiment has one"
-        if not single and self.settings.lessons and self.settings.lessons.divide_learning_rate_every:
+        if not single and self.settings.get("lessons", {}).get("divide_learning_rate_every"):
             yield ".settings.lessons.divide_learning_rate_every: is for models of one language; leave it out"
-        for key in self.settings.unused_by_lessons():
+        blocks = [block for block in self.settings if block not in ("model", "lessons", "training")]
+        schedule = self.settings.get("training", {}).keys() - Resources.model_fields.keys()
+        for key in (*blocks, *(f"training.{key}" for key in sorted(schedule))):
             yield f".settings.{key}: has no effect with a selection (its key is `lessons`); leave it out"
 
 

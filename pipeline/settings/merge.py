@@ -1,11 +1,7 @@
 """One configuration merged over another."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
-
-from pipeline.common.block import LATER, Block
-
-B = TypeVar("B", bound=Block)
+from typing import Any
 
 # Blocks that may be empty: `{}` over one of them empties it.
 REPLACED_WHEN_EMPTY = ("weights", "pairs", "caption_origins", "borrowed_translations")
@@ -30,11 +26,3 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 def _other_kind(below: Mapping[str, Any], above: Mapping[str, Any]) -> bool:
     """Whether two blocks name different providers."""
     return "provider" in below and "provider" in above and below["provider"] != above["provider"]
-
-
-def with_override(block: B, override: Block | None) -> B:
-    """A block with the keys that an override has set."""
-    if override is None:
-        return block
-    values = merge(block.model_dump(), override.model_dump(exclude_unset=True))
-    return type(block).model_validate(values, context=LATER)

@@ -241,7 +241,7 @@ def test_figure_3_has_the_reductions_of_the_papers_text() -> None:
     whole = settings.experiments["mule-ten"]
     for name, made_of in found.items():
         assert made_of.as_values() == {**whole.as_values(), "reduction": name}
-    assert whole.settings.model.universal_mean == "words"
+    assert whole.settings["model"]["universal_mean"] == "words"
 
 
 @pytest.mark.parametrize(
