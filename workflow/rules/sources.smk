@@ -43,7 +43,7 @@ rule prefetch:
 
 rule check_node:
     output:
-        temp("work/cluster-check.txt"),
+        "work/cluster-check.txt",
     resources:
         **needs(mem_mb=4000, runtime=10, gpu=SETTINGS.gpu),
     shell:
@@ -60,7 +60,7 @@ rule cluster_check:
     conda:
         "../../envs/pipeline.yaml"
     shell:
-        "tee {log:q} < {input:q}"
+        "tee {log:q} < {input:q} && rm {input:q}"  # so that each call tries again
 
 
 rule unpack:
