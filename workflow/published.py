@@ -7,26 +7,33 @@ A table in a page is between two comments, and the first comment says what fills
     <!-- recalls RUN/TABLE DATASET -->           mR of each row and language
     <!-- differences RUN DATASET A-vs-B ... -->  of two experiments, with 95% intervals
     <!-- gain RUN/TABLE DATASET A-vs-B -->       the same, next to the paper's
+    <!-- settings FILE -->                      keys of a configuration file: meaning, default, value there
     <!-- verdicts RUN -->                        claims of each paper by verdict
     <!-- end -->
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
+import yaml
 
+from pipeline.common.block import Block
 from pipeline.common.rounding import tenths
 from pipeline.datasets.languages import name_of
 from pipeline.report.plots import intervals
+from pipeline.settings.configuration import Configuration
 from pipeline.tables.claims import VERDICTS
 from pipeline.tables.result_files import read_result
 from pipeline.tables.show import row_names
 
 FOLDER = Path("results/published")
 PAGES = ("README.md", "docs/*.md", "results/published/**/*.md")
-BLOCK = re.compile(r"^<!-- (recalls|differences|gain|verdicts) (.*?) -->\n.*?^<!-- end -->", re.M | re.S)
+BLOCK = re.compile(
+    r"^<!-- (recalls|differences|gain|settings|verdicts) (.*?) -->\n.*?^<!-- end -->", re.M | re.S
+)
 
 # The README's picture: from the models of one language to MULE full, a difference at a time.
 PICTURE = Path("docs/gains.svg")
@@ -144,10 +151,28 @@ def verdicts(folder: Path, run: str) -> list[str]:
     return markdown(["paper", *counts.columns], rows)
 
 
+def settings(folder: Path, file: str) -> list[str]:
+    """The keys of a configuration file, with meaning and default from the schema, and their value there."""
+    blocks = yaml.safe_load((folder.parents[1] / file).read_text(encoding="utf-8"))
+    rows = []
+    for block, keys in blocks.items():
+        kind = Configuration.model_fields[block].annotation
+        assert isinstance(kind, type) and issubclass(kind, Block)
+        for key, value in keys.items():
+            field = kind.model_fields[key]
+            default = field.get_default(call_default_factory=True)
+            meaning = " ".join((field.description or "").split())
+            rows.append(
+                [f"`{block}.{key}`", meaning, *(json.dumps(each).strip('"') for each in (default, value))]
+            )
+    return markdown(["key", "meaning", "default", "authors' code"], rows)
+
+
 TABLES: Mapping[str, Callable[..., list[str]]] = {
     "recalls": recalls,
     "differences": differences,
     "gain": gain,
+    "settings": settings,
     "verdicts": verdicts,
 }
 

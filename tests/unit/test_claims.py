@@ -1,5 +1,6 @@
 """Claims of the papers: all are listed, and get the verdicts worked out by hand."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -878,3 +879,10 @@ def assert_consistency_adds_what_the_tables_print(lines: pd.DataFrame) -> None:
     assert found["S23"] == pytest.approx([79.7 - 78.6, 68.7 - 68.2], abs=0.11)
     (english,) = set(lines[lines["id"] == "S21"]["measured_greater"])
     assert english == pytest.approx(74.1 - 69.6, abs=0.01)
+
+
+def test_a_page_lists_what_the_papers_own_numbers_contradict() -> None:
+    page = (ROOT / "docs/statistics.md").read_text(encoding="utf-8")
+    listed = re.search(r"^\| MULE \| (\d+) of 50 about recalls: ([^;]*);", page, re.M)
+    assert listed and int(listed[1]) == len(PRINTED["mule"].contradicted)
+    assert set(listed[2].split(", ")) == PRINTED["mule"].contradicted

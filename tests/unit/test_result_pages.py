@@ -170,6 +170,6 @@ def test_so_many_models_of_lessons_were_still_improving_at_their_last_validation
     curves = pd.read_csv(ROOT / published.FOLDER / "flickr8k-lessons" / "curves.csv")
     improving = (curves["best"] == curves["validations"]).groupby(curves["experiment"].str.contains("c2c"))
     others, pairs = (f"{int(found.sum())} of {{}} {len(found)}" for _, found in improving)
-    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
     counts = f"{pairs.format('their')} models were still improving at the last validation, as were "
     assert f"{counts}{others.format('the other')}." in page
