@@ -9,6 +9,7 @@ A table in a page is between two comments, and the first comment says what fills
     <!-- gain RUN/TABLE DATASET A-vs-B -->       the same, next to the paper's
     <!-- settings FILE -->                      keys of a configuration file: meaning, default, value there
     <!-- verdicts RUN -->                        claims of each paper by verdict
+    <!-- orders RUN -->                          orders of rows that the claims name: the paper's and ours
     <!-- end -->
 """
 
@@ -28,12 +29,12 @@ from pipeline.settings.configuration import Configuration
 from pipeline.tables.claims import VERDICTS
 from pipeline.tables.result_files import read_result
 from pipeline.tables.show import row_names
+from workflow.orders import order_counts, own_support
 
 FOLDER = Path("results/published")
 PAGES = ("README.md", "docs/*.md", "results/published/**/*.md")
-BLOCK = re.compile(
-    r"^<!-- (recalls|differences|gain|settings|verdicts) (.*?) -->\n.*?^<!-- end -->", re.M | re.S
-)
+KINDS = "recalls|differences|gain|settings|verdicts|orders"
+BLOCK = re.compile(rf"^<!-- ({KINDS}) (.*?) -->\n.*?^<!-- end -->", re.M | re.S)
 
 # The README's picture: from the models of one language to MULE full, a difference at a time.
 PICTURE = Path("docs/gains.svg")
@@ -140,9 +141,15 @@ PAPERS = {"M": "MULE", "S": "SMALR", "L": "*Lessons*"}
 
 
 def verdicts(folder: Path, run: str) -> list[str]:
-    """How many claims of each paper have each verdict."""
+    """How many claims of each paper have each verdict, and how many of these its own numbers contradict."""
     claims = _read(folder / run / "claims.csv")
-    counts = pd.crosstab(claims["id"].str[0].map(PAPERS), claims["verdict"]).reindex(PAPERS.values()).dropna()
+    claims["paper"] = claims["id"].str[0].map(PAPERS)
+    if (folder / run / "comparison" / "claims.csv").exists():
+        support = own_support(folder / run)
+        contradicted = claims[claims["id"].isin(support.index[~support])]
+        note = ", contradicted by its own numbers"
+        claims = pd.concat([claims, contradicted.assign(paper=contradicted["paper"] + note)])
+    counts = pd.crosstab(claims["paper"], claims["verdict"]).reindex(claims["paper"].unique())
     counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
     rows = [
         [str(paper), *(str(int(count)) for count in row)]
@@ -168,12 +175,20 @@ def settings(folder: Path, file: str) -> list[str]:
     return markdown(["key", "meaning", "default", "authors' code"], rows)
 
 
+def orders(folder: Path, run: str) -> list[str]:
+    """How many of the paper's orders are ours, by kind of captions (`order_counts`)."""
+    head = ["", "orders", "the paper's sign", "of these p < 0.05", "the opposite sign", "of these p < 0.05"]
+    counts = order_counts(folder / run)
+    return markdown(head, [[str(kind), *map(str, row)] for kind, *row in counts.itertuples()])
+
+
 TABLES: Mapping[str, Callable[..., list[str]]] = {
     "recalls": recalls,
     "differences": differences,
     "gain": gain,
     "settings": settings,
     "verdicts": verdicts,
+    "orders": orders,
 }
 
 

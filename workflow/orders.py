@@ -1,0 +1,88 @@
+"""A paper's claims in a published run: distinct orders of rows, and what the paper's own tables say."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pipeline.tables.claim_terms import parts
+from pipeline.tables.result_files import read_result
+
+LEVEL = 0.05
+KINDS = ("human captions", "with translations", "stand-in for MSCOCO")
+OF_PAPER = {"multi30k": "multi30k", "flickr8kcn": "mscoco"}
+SHARES = {"all": 1.0, "nearly all": 0.9, "most": 0.5 + 1e-9, "some": 1e-9}  # of the comparisons of a claim
+
+Key = tuple[str, str, str, str]  # experiment, language, data set, metric
+
+
+def compared(run: Path) -> pd.DataFrame:
+    """The comparisons of a run's claims, with the claim's `needs` and as `printed` the paper's difference."""
+    lines = _read(run / "comparison" / "claims.csv")
+    lines = lines.merge(_read(run / "claims.csv")[["id", "needs", "verdict"]], on="id")
+    numbers = dict(_printed(run))
+    return lines.assign(
+        printed=[
+            round(_printed_side(row["greater"], row, numbers) - _printed_side(row["than"], row, numbers), 2)
+            for _, row in lines.iterrows()
+        ]
+    )
+
+
+def _printed(run: Path) -> Iterator[tuple[Key, float]]:
+    """The paper's numbers in the tables of a run."""
+    for path in sorted((run / "comparison").glob("**/*.csv")):
+        table = _read(path)
+        if {"paper", "experiment"} <= set(table):
+            for row in table.dropna(subset=["paper", "experiment"]).to_dict("records"):
+                key = row["experiment"], row["language"], row["dataset"], row["metric"]
+                yield key, float(row["paper"])
+
+
+def _printed_side(text: str, line: "pd.Series[str]", numbers: dict[Key, float]) -> float:
+    """One side of a comparison in the paper's numbers; NaN if its tables print none, as with CLC's scores."""
+    total, (dataset, metric) = 0.0, (line["dataset"], line["metric"])
+    for part in parts(text, line["language"], OF_PAPER[dataset]):
+        names = [part.name, f"{part.name}-{part.language}"]  # the second is the model of one language
+        found = [numbers[key] for name in names if (key := (name, part.language, dataset, metric)) in numbers]
+        total += part.weight * (found[0] if found and part.queries in ("original", "translated") else np.nan)
+    return total
+
+
+def order_counts(run: Path) -> pd.DataFrame:
+    """Distinct orders of two rows in a language, by mR: how many of the paper's are ours.
+
+    Every pair of rows that a claim compares in a language counts once, whatever the claim says. Left out are
+    ML BERT, which is a toy outside scale paper, gains against gains, and ties in the paper.
+
+    Returns:
+        a row for each of KINDS, and the columns `orders`, `same`, `same_clear` (with p below LEVEL, of this
+        comparison by itself), `reversed` and `reversed_clear`.
+    """
+    lines = compared(run)
+    sides = lines["greater"] + " " + lines["than"]
+    lines = lines[~sides.str.contains("bert-|@") & (lines["metric"] == "mR") & (lines["printed"].abs() > 0)]
+    sides = sides[lines.index]
+    pairs = sides.str.split().map(sorted).map(" ".join) + lines["dataset"] + lines["language"]
+    lines = lines[~pairs.duplicated()]
+    translated = sides[lines.index].str.contains(r"\+mt|-mt|/")
+    kinds = np.select([translated, lines["dataset"] != "multi30k"], KINDS[1:], KINDS[0])
+    same, clear = lines["difference"] * lines["printed"] > 0, lines["p"] < LEVEL
+    counted = {
+        "orders": same | True, "same": same, "same_clear": same & clear,
+        "reversed": ~same, "reversed_clear": ~same & clear,
+    }  # fmt: skip
+    return pd.DataFrame(counted).groupby(kinds).sum().reindex(KINDS)
+
+
+def own_support(run: Path) -> "pd.Series[bool]":
+    """By claim whether the signs of the paper's own differences support it; not of claims without any."""
+    lines = compared(run).dropna(subset="printed")
+    supported = (lines["printed"] > 0).groupby(lines["id"]).mean()
+    needed = lines.groupby("id")["needs"].first().map(SHARES)
+    return supported >= needed
+
+
+def _read(path: Path) -> pd.DataFrame:
+    return read_result(path, "published results", "Name a run of results/published that has claims.")
