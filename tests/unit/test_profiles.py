@@ -7,7 +7,7 @@ import pytest
 import yaml
 from snakemake.cli import get_argument_parser
 
-from pipeline.settings import command_line
+from workflow import command_line
 
 PROFILES = Path(__file__).parents[2] / "profiles"
 KUBERNETES = find_spec("snakemake_executor_plugin_kubernetes") is not None
@@ -45,16 +45,25 @@ def test_only_one_machine_limits_its_gpus() -> None:
     [
         ("--configfile none.yaml", r"none\.yaml: .*not there"),
         ("--configfile bad.yaml --cores 2", r"bad\.yaml: not YAML"),
-        ("--config seeds=[1] results/table4.csv", "found 'results/table4.csv', expected KEY=VALUE"),
+        ("--config seeds=[1] results/table4.csv", "--config takes results/table4.csv for a value of its own"),
+        ("--forcerun train results/table4.csv", "--forcerun takes results/table4.csv"),
+        ("-R train results/table4.csv --cores 2", "--forcerun takes results/table4.csv"),
+        ("--configfile good.yaml results/table4.csv", "--configfile takes results/table4.csv"),
         ("--config training.epochs=3", "expected KEY=VALUE, such as"),
         ("--config seeds=[1] -n --config gpu=1", "given twice"),
     ],
 )
-def test_a_mistake_in_the_configuration_of_a_command_is_one_message(
+def test_a_mistake_in_a_command_is_one_message(
     words: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bad.yaml").write_text("seeds: [1]\ntraining: {epochs: 3\n")
+    (tmp_path / "good.yaml").write_text("seeds: [1]\n")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match=message):
         command_line.check(words.split())
-    command_line.check(["results/table4.csv", "--cores", "2", "--config", "seeds=[1]"])
+    for right in (
+        "results/table4.csv --cores 2 --config seeds=[1]",
+        "-R train -- results/table4.csv",
+        "-R train",
+    ):
+        command_line.check(right.split())
