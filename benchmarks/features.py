@@ -26,7 +26,9 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
 from pipeline.images.backbone import Backbone, load_backbone
-from pipeline.images.extract import extract
+from pipeline.images.cache import FeatureCache
+from pipeline.images.extract import fill, write_store
+from pipeline.images.lists import Photograph
 from pipeline.images.settings import ExtractionSettings
 
 
@@ -71,7 +73,10 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
 
     def whole() -> None:
         shutil.rmtree(folder / "cache", ignore_errors=True)
-        extract(paths, backbone, settings, folder / "cache", folder / "out.h5", arguments.workers)
+        cache = FeatureCache(folder / "cache", {})
+        listed = {image: Photograph(path, image) for image, path in paths.items()}
+        reasons = fill(cache, listed, backbone, settings, arguments.workers)
+        write_store(folder / "out.h5", listed, cache, reasons, {})
 
     timed: dict[str, Callable[[], None]] = {
         "bare forward": lambda: bare(backbone, len(paths)),

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.photographs import is_photograph
+from pipeline.common.photographs import photographs_below
 from pipeline.common.progress import Progress
 from pipeline.datasets.captions import COLUMNS
 from pipeline.datasets.split import image_name
@@ -66,7 +66,9 @@ def build_index(
     search_model = load(model, device)
     table = _caption_table(captions, split, search_model.languages)
     if photographs and not features:
-        selected = _selected(photographs_in(photographs), table, split)
+        if not (found := photographs_below(photographs)):
+            raise InputError(f"{photographs}: no photographs in it. Give the folder of the photographs.")
+        selected = _selected(found, table, split)
         index = _index_of_photographs(search_model, photographs, selected, output, workers)
     elif features and not photographs:
         files = read_image_list(images) if images else {}
@@ -76,14 +78,6 @@ def build_index(
     index = _with_captions(index, table, search_model)
     write_index(output, index)
     log.info("%s: %d images, %d captions", output, len(index.images), len(index.captions))
-
-
-def photographs_in(folder: Path) -> list[str]:
-    """The photographs below a folder, by their path in it; raises `InputError` if there are none."""
-    files = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    if names := sorted(filter(is_photograph, files)):
-        return names
-    raise InputError(f"{folder}: no photographs in it. Give the folder of the photographs.")
 
 
 def ids_by_name(images: Iterable[str]) -> dict[str, str]:

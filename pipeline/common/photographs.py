@@ -1,6 +1,10 @@
-"""Kinds of photographs and of archives that are read, by the endings of their names."""
+"""Which files are photographs, and which are archives of them: by their names."""
 
+import logging
 import os
+from pathlib import Path, PurePosixPath
+
+log = logging.getLogger("pipeline")
 
 # By Pillow's names of the formats. Other formats, such as PostScript, would start programs.
 ENDINGS_OF = {
@@ -15,6 +19,8 @@ ENDINGS_OF = {
 }
 FORMATS = tuple(ENDINGS_OF)
 ENDINGS = tuple(ending for endings in ENDINGS_OF.values() for ending in endings)
+# Folders of thumbnails and of deleted files: Synology's, QNAP's, Windows', macOS' in archives, Linux'.
+COPIES = frozenset(("@eaDir", "#recycle", "@Recycle", "$RECYCLE.BIN", "__MACOSX", "lost+found"))
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 
 
@@ -31,6 +37,35 @@ def without_ending(name: str) -> str:
 def is_photograph(name: str) -> bool:
     """Whether a file is a photograph by the ending of its name."""
     return _ending(name) in ENDINGS
+
+
+def is_of_a_program(path: str) -> bool:
+    """Whether a photograph is a program's copy, or deleted: it is hidden, or in a folder of `COPIES`."""
+    parts = PurePosixPath(path).parts
+    return any((part.startswith(".") and part != "..") or part in COPIES for part in parts)
+
+
+def photographs_below(folder: Path) -> list[str]:
+    """Paths in a folder of the photographs below it, sorted; linked folders are searched too.
+
+    Copies and thumbnails of programs are left out, and counted in the log.
+    """
+    every = (
+        os.path.relpath(os.path.join(parent, name), folder)
+        for parent, _, names in os.walk(folder, followlinks=True)
+        for name in filter(is_photograph, names)
+    )
+    found, copies = [], 0
+    for path in every:
+        if is_of_a_program(path):
+            copies += 1
+        else:
+            found.append(path)
+    if copies:
+        log.warning(
+            "%s: left out, as hidden or in system folders (@eaDir, ...): %d photographs", folder, copies
+        )
+    return sorted(found)
 
 
 def _ending(name: str) -> str:

@@ -1,7 +1,6 @@
 """Download a published file whole and verified; a killed download is resumed."""
 
 import email.utils
-import fcntl
 import logging
 import os
 import shutil
@@ -159,7 +158,6 @@ def _recorded_digests(lock: Path | None) -> dict[str, str]:
 
 
 def _record_digest(lock: Path, file: str, digest: str) -> None:
-    """Add a digest of first use; downloads that end at the same time wait for one another."""
-    with open(lock, "a", encoding="utf-8") as lines:
-        fcntl.flock(lines, fcntl.LOCK_EX)
-        lines.write(f"{digest}  {file}\n")
+    """Add a digest of first use; a line is written at once, so downloads that end together mix none."""
+    with open(lock, "ab", buffering=0) as lines:
+        lines.write(f"{digest}  {file}\n".encode())

@@ -13,7 +13,7 @@ from typing import IO, NamedTuple
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import reading, replace_folder, require_file
-from pipeline.common.photographs import ENDINGS, is_photograph
+from pipeline.common.photographs import ENDINGS, is_of_a_program, is_photograph
 
 log = logging.getLogger("pipeline")
 
@@ -75,14 +75,12 @@ def _unpack_one(member: Member, path: Path) -> None:
     temporary = path.with_name(".unpacking")
     with open(temporary, "wb") as target, member.open() as source:  # type: ignore[union-attr] # it is a file
         shutil.copyfileobj(source, target)
-    os.utime(temporary, (member.time, member.time))  # by which extraction knows an unchanged photograph
+    os.utime(temporary, (member.time, member.time))  # by which an unchanged photograph is known
     os.replace(temporary, path)
 
 
 def _is_own(path: str) -> bool:
-    # macOS adds a `__MACOSX/.../._NAME.jpg` of its own for each file.
-    parts = PurePosixPath(path)
-    return is_photograph(path) and not parts.name.startswith(".") and "__MACOSX" not in parts.parts
+    return is_photograph(path) and not is_of_a_program(path)
 
 
 def _members(archive: Path) -> Iterator[Member]:

@@ -68,10 +68,3 @@ class FeatureCache:
     def _note(self, path: Path, keys: Sequence[str]) -> None:
         for row, key in enumerate(keys):
             self.places.setdefault(key, (path, row))  # the first features stay
-
-
-def photograph_key(image: str, path: Path) -> str:
-    """What a photograph's features are known by: its id, size in bytes and time of its last change."""
-    status = path.stat() if path.exists() else None
-    size, time = (status.st_size, status.st_mtime_ns) if status else (0, 0)
-    return f"{size} {time} {image}"

@@ -19,9 +19,9 @@ from torch import Tensor
 from pipeline.common.errors import InputError
 from pipeline.common.progress import Progress
 from pipeline.images.backbone import Backbone, load_backbone
-from pipeline.images.cache import FeatureCache, photograph_key
+from pipeline.images.cache import FeatureCache
 from pipeline.images.crops import UnreadableImage, read_image, resize_image
-from pipeline.images.lists import check_failures, read_image_list
+from pipeline.images.lists import Photograph, check_failures, read_photographs
 from pipeline.images.settings import ExtractionSettings, weights_name
 from pipeline.images.store import write_features
 
@@ -29,7 +29,7 @@ log = logging.getLogger("pipeline")
 
 SECONDS_OF_A_BLOCK = 30.0  # of work that a kill may cost
 
-Photographs = Mapping[str, Path]  # file of each image
+Photographs = Mapping[str, Photograph]  # of each image
 
 
 def extract_features(
@@ -68,49 +68,35 @@ def extract_features(
         torch.set_num_threads(1)
     elif threads:
         torch.set_num_threads(threads)
-    paths = read_image_list(images)
-    backbone = load_backbone(settings, device, min(batch_size, len(paths)), compile)
+    photographs = read_photographs(images)
+    backbone = load_backbone(settings, device, min(batch_size, len(photographs)), compile)
     name = torch.cuda.get_device_name() if device.type == "cuda" else f"{torch.get_num_threads()} CPU threads"
     log.info("extracting on %s in %s, %d images per batch", name, backbone.precision, backbone.batch)
     known = FeatureCache(cache, {**attributes_of(backbone, settings), "code": code})
     number, _, count = shard.partition("-of-")
     if count != "1":
-        part = _shard(paths, int(number), int(count))
+        begin, end = ((int(number) - offset) * len(photographs) // int(count) for offset in (1, 0))
+        part = dict(list(photographs.items())[begin:end])
         check_failures(fill(known, part, backbone, settings, workers), part, 1.0, output)
         return
-    reasons = fill(known, paths, backbone, settings, workers)
-    check_failures(reasons, paths, max_failed_fraction, failed or output.with_name("failed.csv"))
-    write_store(output, paths, known, reasons, attributes_of(backbone, settings))
-    log.info("%s: features of %d images, %d failed", output, len(paths) - len(reasons), len(reasons))
-
-
-def extract(
-    paths: Photographs,
-    backbone: Backbone,
-    settings: ExtractionSettings,
-    cache: Path,
-    output: Path,
-    workers: int = 4,
-) -> dict[str, str]:
-    """Extract the features of photographs into a store; returns the reason of each that does not decode."""
-    known = FeatureCache(cache, attributes_of(backbone, settings))
-    reasons = fill(known, paths, backbone, settings, workers)
-    write_store(output, paths, known, reasons, attributes_of(backbone, settings))
-    return reasons
+    reasons = fill(known, photographs, backbone, settings, workers)
+    check_failures(reasons, photographs, max_failed_fraction, failed or output.with_name("failed.csv"))
+    write_store(output, photographs, known, reasons, attributes_of(backbone, settings))
+    log.info("%s: features of %d images", output, len(photographs) - len(reasons))
 
 
 def write_store(
     output: Path,
-    paths: Photographs,
+    photographs: Photographs,
     cache: FeatureCache,
     reasons: Mapping[str, str],
     attributes: Mapping[str, object],
 ) -> None:
     """Write the store of photographs whose features are in the cache; those with a reason have none."""
-    images = [image for image in paths if image not in reasons]
+    images = [image for image in photographs if image not in reasons]
     if not images:
-        raise InputError(f"{output}: none of its {len(paths)} photographs can be decoded.")
-    features = cache.features([photograph_key(image, paths[image]) for image in images])
+        raise InputError(f"{output}: none of its {len(photographs)} photographs can be decoded.")
+    features = cache.features([photographs[image].key for image in images])
     write_features(output, images, features, attributes, list(reasons))
 
 
@@ -134,34 +120,36 @@ def attributes_of(backbone: Backbone, settings: ExtractionSettings) -> dict[str,
 
 
 def fill(
-    cache: FeatureCache, paths: Photographs, backbone: Backbone, settings: ExtractionSettings, workers: int
+    cache: FeatureCache,
+    photographs: Photographs,
+    backbone: Backbone,
+    settings: ExtractionSettings,
+    workers: int,
 ) -> dict[str, str]:
     """Add the features of photographs that the cache lacks; returns the reason of each that does not decode.
 
     Batches have fixed places in the list, and a batch is computed whole, so that a resumed run rounds like an
     uninterrupted one.
     """
-    key_of = {image: photograph_key(image, path) for image, path in paths.items()}
-    images = list(paths)
+    images = list(photographs)
     batches = [images[start : start + backbone.batch] for start in range(0, len(images), backbone.batch)]
-    missing = [batch for batch in batches if any(key_of[image] not in cache for image in batch)]
-    if (done := len(paths) - sum(map(len, missing))) > 0:
-        log.info("%d of %d images have been extracted before", done, len(paths))
-    progress = Progress("images", len(paths), done)
+    missing = [batch for batch in batches if any(photographs[image].key not in cache for image in batch)]
+    if (done := len(images) - sum(map(len, missing))) > 0:
+        log.info("%d of %d images have been extracted before", done, len(images))
+    progress = Progress("images", len(images), done)
     reasons: dict[str, str] = {}
     keys: list[str] = []
     block: list[Tensor] = []  # on the device: fetching features waits for the batch in the network
     saved = time.monotonic()
-    for number, (batch, futures) in enumerate(_loaded(missing, paths, backbone, settings, workers), 1):
+    for number, (batch, futures) in enumerate(_loaded(missing, photographs, backbone, settings, workers), 1):
         readable = {}
         for image, future in zip(batch, futures, strict=True):
             try:
                 readable[image] = future.result()
             except UnreadableImage as error:
                 reasons[image] = str(error)
-                log.warning("%s cannot be decoded: %s", paths[image], error)
         if readable:
-            keys += [key_of[image] for image in readable]
+            keys += [photographs[image].key for image in readable]
             block.append(backbone.features(list(readable.values())))
         if number == len(missing) or time.monotonic() - saved > SECONDS_OF_A_BLOCK:
             if block:
@@ -173,7 +161,7 @@ def fill(
 
 def _loaded(
     batches: Iterable[list[str]],
-    paths: Photographs,
+    photographs: Photographs,
     backbone: Backbone,
     settings: ExtractionSettings,
     workers: int,
@@ -181,7 +169,7 @@ def _loaded(
     """Each batch with its resized images, while the next batches are being decoded."""
 
     def load(image: str) -> Tensor:
-        pixels = resize_image(read_image(paths[image]), settings.resize, backbone.interpolation)
+        pixels = resize_image(read_image(photographs[image].path), settings.resize, backbone.interpolation)
         if backbone.device.type == "cuda":
             pixels = pixels.permute(1, 2, 0).pin_memory().permute(2, 0, 1)  # copied without waiting
         return pixels
@@ -194,9 +182,3 @@ def _loaded(
             if len(ahead) == most:
                 yield ahead.popleft()
         yield from ahead
-
-
-def _shard(paths: Photographs, number: int, count: int) -> dict[str, Path]:
-    """Part `number`, from 1, of `count` parts of a list; parts differ in size by one image at most."""
-    begin, end = ((number - offset) * len(paths) // count for offset in (1, 0))
-    return dict(list(paths.items())[begin:end])

@@ -65,8 +65,8 @@ class Images(Block):
     """whether torch.compile is used, on a GPU"""
     shards: Count = 1
     """jobs that share the images of a data set"""
-    max_failed_fraction: Fraction = 0.0
-    """fraction of the images that may fail to decode"""
+    max_failed_fraction: Fraction = 0.001
+    """fraction of the images that may fail to decode, and are left out; above 0, one image always may"""
     sets: dict[
         Annotated[str, Field(pattern="^[a-z][a-z0-9]*$")],
         FeatureSet | None,

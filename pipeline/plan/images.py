@@ -62,7 +62,7 @@ def shards(plan: Plan, dataset: str, suffix: str) -> list[str]:
 
 
 def photographs(plan: Plan, dataset: str) -> str:
-    """Digest of the photographs' present sizes and times, which changes if one is overwritten."""
+    """Digest of the photographs, which changes if one is overwritten, and not if all are copied."""
     return photographs_digest(Path(plan.path(paths.IMAGES, dataset=dataset)))
 
 

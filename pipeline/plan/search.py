@@ -1,4 +1,4 @@
-"""Inputs of indexes."""
+"""Inputs and arguments of indexes."""
 
 from pipeline.common.errors import InputError
 from pipeline.plan import paths
@@ -18,3 +18,11 @@ def searchable_model(plan: Plan, dataset: str, experiment: str, seed: int) -> st
             "muse) can."
         )
     return plan.path(paths.MODEL, dataset=dataset, experiment=experiment, seed=seed)
+
+
+def indexed_split(plan: Plan, dataset: str) -> str:
+    """The images of an index: the user's own are all searched; of published ones only test images.
+
+    Among images that it was trained on, a model looks better than it is.
+    """
+    return "all" if plan.datasets[dataset].source == "custom" else "test"

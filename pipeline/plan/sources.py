@@ -1,10 +1,13 @@
 """Published files, and the folders that hold a data set's photographs."""
 
+import hashlib
 import os
 from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
 
 from pipeline.common.errors import InputError
-from pipeline.common.photographs import is_photograph
+from pipeline.common.photographs import photographs_below
 from pipeline.datasets.settings import Dataset
 from pipeline.datasets.sources import source_named
 from pipeline.plan import paths
@@ -99,37 +102,50 @@ def archives(plan: Plan, archive: str) -> list[str]:
     return archives_at(str(plan.datasets[archive.removeprefix("own-")].images))
 
 
-def image_folders(plan: Plan, dataset: str) -> list[str]:
-    """The folders that contain a data set's images, at any depth.
+def unpacked_folders(plan: Plan, dataset: str) -> list[str]:
+    """The folders of a data set's photographs that are unpacked from archives.
 
     Raises:
         InputError: photographs must be requested, or a user's folder has archives and photographs.
     """
     data = plan.datasets[dataset]
-    if data.source == "demo":
-        return [plan.path(paths.DEMO_IMAGES, dataset=dataset)]
     images = str(data.images)
-    if images == "flickr30k" and not archives_at(path := requested_path(plan, "flickr30k")):
-        return [path]
+    if images == "flickr30k" and not archives_at(requested_path(plan, "flickr30k")):
+        return []
     if images in PHOTOGRAPHS:
         return [paths.PHOTOGRAPHS.format(archive=archive) for archive in PHOTOGRAPHS[images]]
-    if os.path.exists(images) and (archives := archives_at(images)):
+    if data.source != "demo" and os.path.exists(images) and (archives := archives_at(images)):
         _check_only_archives(dataset, images, archives[0])
         return [paths.PHOTOGRAPHS.format(archive=f"own-{dataset}")]
-    return [images]
+    return []
+
+
+def own_folders(plan: Plan, dataset: str) -> list[str]:
+    """The folders of a data set's photographs that are not unpacked: the user's, or the demo's drawings."""
+    data = plan.datasets[dataset]
+    if data.source == "demo":
+        return [plan.path(paths.DEMO_IMAGES, dataset=dataset)]
+    if unpacked_folders(plan, dataset):
+        return []
+    return [requested_path(plan, "flickr30k") if data.images == "flickr30k" else str(data.images)]
+
+
+@cache
+def photographs_in_own_folders(plan: Plan, dataset: str) -> str:
+    """Digest of the names of the user's photographs, which changes when one is added or removed."""
+    if plan.datasets[dataset].source == "demo":
+        return ""
+    names = [photographs_below(Path(folder)) for folder in own_folders(plan, dataset)]
+    return hashlib.sha256(repr(names).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def _check_only_archives(dataset: str, images: str, archive: str) -> None:
     """Refuse a folder with both photographs and archives: it is unclear which are to be used."""
-    below = os.walk(images) if os.path.isdir(images) else ()
-    files = (os.path.join(folder, name) for folder, _, names in below for name in names)
-    loose = next((name for name in files if is_photograph(name)), None)
-    if loose:
+    if loose := photographs_below(Path(images)):
         raise InputError(
             f"datasets.{dataset}.images: {images} has archives, such as {archive}, and next to them "
-            f"photographs, such as {loose}. Move either out of the folder, or name the archive or the "
-            f"photographs' "
-            "folder"
+            f"photographs, such as {loose[0]}. Move either out of the folder, or name the archive or the "
+            "photographs' folder"
         )
 
 

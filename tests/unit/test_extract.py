@@ -21,9 +21,9 @@ from torchvision import transforms
 from pipeline.common.errors import InputError
 from pipeline.images import extract as extraction_module
 from pipeline.images.backbone import Backbone, load_backbone
-from pipeline.images.cache import FeatureCache, photograph_key
-from pipeline.images.extract import attributes_of, extract, extract_features
-from pipeline.images.lists import COLUMNS, write_table
+from pipeline.images.cache import FeatureCache
+from pipeline.images.extract import attributes_of, extract_features, fill, write_store
+from pipeline.images.lists import photographs_digest, read_photographs, write_image_list
 from pipeline.images.settings import ExtractionSettings, expected_attributes
 from pipeline.images.store import failed_images, read_features
 
@@ -58,12 +58,18 @@ class Extraction:
         """Extract the features of some images into a file."""
         output = self.root / name
         backbone, cache = more.pop("backbone", self.backbone), more.pop("cache", self.cache)
-        extract(self.paths(images), backbone, self.settings, cache, output, **more)
+        write_image_list(self.root / "images.csv", self.paths(images))
+        photographs = read_photographs(self.root / "images.csv")
+        attributes = attributes_of(backbone, self.settings)
+        known = FeatureCache(cache, attributes)
+        reasons = fill(known, photographs, backbone, self.settings, workers=4)
+        write_store(output, photographs, known, reasons, attributes)
         return output
 
     def job(self, name: str, **more: Any) -> Path:
         """Extract all images as the stage does, two at a time."""
-        write_table(self.root / "images.csv", COLUMNS, self.paths().items())
+        if not (self.root / "images.csv").exists():
+            write_image_list(self.root / "images.csv", self.paths())
         output, failed = self.root / name, self.root / "failed.csv"
         given: dict[str, Any] = {"failed": failed, "batch_size": 2, **more}
         extract_features(self.root / "images.csv", self.settings, output, self.cache, **given)
@@ -143,6 +149,7 @@ def test_attributes_name_what_is_used_not_what_was_asked_for(extraction: Extract
 
 
 def test_broken_images_are_all_named_and_the_others_kept(extraction: Extraction, tmp_path: Path) -> None:
+    write_image_list(tmp_path / "images.csv", extraction.paths())
     broken = extraction.paths(["photo1", "photo5"])
     whole = broken["photo1"].read_bytes()
     broken["photo1"].write_bytes(whole[:200])
@@ -219,7 +226,6 @@ def test_only_photographs_that_are_new_or_changed_are_extracted(extraction: Extr
     assert passes(every) == 10
     assert passes(every[::-1]) == 0
     shutil.copyfile(paths["photo5"], paths["photo2"])
-    os.utime(paths["photo2"], (1, 1))
     assert passes(every) == 1
     found = read_features(extraction.root / "out.h5", ["photo2", "photo5"], {})
     assert_close(found[0], found[1])
@@ -227,14 +233,20 @@ def test_only_photographs_that_are_new_or_changed_are_extracted(extraction: Extr
     assert passes(every) == 17
 
 
-def test_a_photograph_is_known_by_its_id_size_and_time(tmp_path: Path) -> None:
-    photograph = tmp_path / "photo.png"
-    found = []
-    for content, time in ((b"four", 7), (b"fives", 7), (b"fives", 8)):
-        photograph.write_bytes(content)
-        os.utime(photograph, ns=(time, time))
-        found.append(photograph_key("photo", photograph))
-    assert len({*found, photograph_key("other", photograph), photograph_key("photo", tmp_path / "no")}) == 5
+def test_a_photograph_is_known_by_its_bytes_where_its_size_or_time_has_changed(tmp_path: Path) -> None:
+    """`cp -r` gives every photograph another time, and none is read by the network again."""
+    photographs, listed = {name: tmp_path / f"{name}.png" for name in "ab"}, tmp_path / "images.csv"
+    assert photographs_digest(listed) == ""
+    for path in photographs.values():
+        path.write_bytes(b"one")
+    write_image_list(listed, photographs)
+    digest, keys = photographs_digest(listed), {each.key for each in read_photographs(listed).values()}
+    assert len(keys) == 2  # equal photographs of two images
+    os.utime(photographs["a"], (1, 1))
+    assert photographs_digest(listed) == digest
+    photographs["a"].write_bytes(b"two")
+    assert photographs_digest(listed) != digest
+    assert len(keys & {each.key for each in read_photographs(listed).values()}) == 1
 
 
 def test_code_of_another_digest_extracts_again(

@@ -27,6 +27,9 @@ def test_files_are_found_by_id_below_several_folders(tmp_path: Path) -> None:
         "b/3.png",
         "b/3_other.jpg",
         "b/notes_4.txt",
+        "b/@eaDir/1.jpg",
+        "b/.thumbnails/3.png",
+        "b/._3.png",
         "b/é, ü.png",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -57,6 +60,22 @@ def test_missing_and_ambiguous_files_are_listed_together(tmp_path: Path) -> None
 
     write_image_list([folder], ["2"], "", output)
     assert output.exists() and not (tmp_path / "missing.csv").exists()
+
+
+def test_ids_that_a_program_has_changed_are_named_with_their_file(tmp_path: Path) -> None:
+    """COCO's numbers through pandas or a spreadsheet, names through an address, capitals through Windows."""
+    folder = tmp_path / "photographs"
+    folder.mkdir()
+    for name in ("000000391895.png", "000000000042.png", "two dogs.jpg", "Cat.JPG"):
+        (folder / name).touch()
+    with pytest.raises(InputError) as caught:
+        write_image_list(
+            [folder], ["391895", "42.0", "two%20dogs", "cat", "bird"], "", tmp_path / "images.csv"
+        )
+    for image, name in {"391895": "000000391895.png", "42.0": "000000000042.png", "cat": "Cat.JPG"}.items():
+        assert f"{image}: no file; is it {folder / name}?" in str(caught.value)
+    assert f"two%20dogs: no file; is it {folder / 'two dogs.jpg'}?" in str(caught.value)
+    assert "bird: no file\n" in f"{caught.value}\n"
 
 
 def test_no_file_is_guessed_by_the_beginning_of_its_name(tmp_path: Path) -> None:

@@ -254,7 +254,7 @@ def test_data_on_request_are_a_folder_or_an_archive_or_named_with_how_to_ask(tmp
     with pytest.raises(InputError, match="given on request"):
         captions.requested_of_split(lacking, "mscoco")
     with pytest.raises(InputError, match="given on request"):
-        sources.image_folders(lacking, "multi30k")
+        sources.own_folders(lacking, "multi30k")
     plan, folder = paper_plan(tmp_path), tmp_path / "coco-cn"
     requested = [str(folder), str(folder / "imageid.human-written-caption.txt")]
     assert captions.requested_of_split(plan, "mscoco") == requested
@@ -268,19 +268,21 @@ def test_data_on_request_are_a_folder_or_an_archive_or_named_with_how_to_ask(tmp
 
 def test_photographs_are_a_folder_or_an_archive_that_is_unpacked(tmp_path: Path) -> None:
     plan = paper_plan(tmp_path, datasets={"mine": own(images=str(tmp_path / "mine"))})
-    assert sources.image_folders(plan, "multi30k") == [str(tmp_path / "flickr30k")]
+    assert sources.own_folders(plan, "multi30k") == [str(tmp_path / "flickr30k")]
     archive = tmp_path / "flickr30k/flickr30k-images.tar.gz"
     archive.touch()
-    assert sources.image_folders(plan, "multi30k") == ["work/photographs/flickr30k"]
+    assert sources.unpacked_folders(plan, "multi30k") == ["work/photographs/flickr30k"]
     assert sources.archives(plan, "flickr30k") == [str(archive)]
     (tmp_path / "mine").mkdir()
-    assert sources.image_folders(plan, "mine") == [str(tmp_path / "mine")]
+    assert sources.own_folders(plan, "mine") == [str(tmp_path / "mine")]
+    assert sources.unpacked_folders(plan, "mine") == []
     (tmp_path / "mine/photographs.zip").touch()
-    assert sources.image_folders(plan, "mine") == ["work/photographs/own-mine"]
+    assert sources.unpacked_folders(plan, "mine") == ["work/photographs/own-mine"]
+    assert sources.own_folders(plan, "mine") == []
     assert sources.archives(plan, "own-mine") == [str(tmp_path / "mine/photographs.zip")]
     (tmp_path / "mine/a.jpg").touch()
     with pytest.raises(InputError, match=r"mine has archives, such as .*zip"):
-        sources.image_folders(plan, "mine")
+        sources.unpacked_folders(plan, "mine")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ import pytest
 from pipeline.common.errors import InputError
 from pipeline.common.photographs import ENDINGS
 from pipeline.datasets.unpack import unpack
-from pipeline.images.cache import photograph_key
 
 MODES = {"tar": "w", "tar.gz": "w:gz", "tgz": "w:gz", "tar.bz2": "w:bz2", "tar.xz": "w:xz"}
 KINDS = ["zip", *MODES]
@@ -53,15 +52,6 @@ def test_photographs_stay_in_their_folder(tmp_path: Path, kind: str) -> None:
     assert unpack([archive], output) == 4
     assert _photographs(output) == {name.rsplit("/", 1)[1]: name.encode() + CONTENT for name in names}
     assert [path.name for path in output.parent.iterdir()] == ["photographs"]
-
-
-@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
-def test_a_photograph_unpacked_again_is_the_same_to_extraction(tmp_path: Path, kind: str) -> None:
-    archive, output = _archive(tmp_path / f"a.{kind}", {"1.jpg": b"one"}), tmp_path / "photographs"
-    unpack([archive], output)
-    first = photograph_key("1", output / "1.jpg")
-    unpack([archive], output)
-    assert photograph_key("1", output / "1.jpg") == first
 
 
 def test_several_archives_fill_one_folder_that_replaces_the_earlier(tmp_path: Path) -> None:

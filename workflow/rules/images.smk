@@ -5,14 +5,18 @@
 rule find_images:
     input:
         split=paths.SPLIT,
-        images=for_job(sources.image_folders),
+        unpacked=for_job(sources.unpacked_folders),
+        # The time of a folder of the user's says little: it is another one in a copy of the project, and the same if a
+        # folder in it has a new photograph.
+        own=ancient(for_job(sources.own_folders)),
     output:
         paths.IMAGES,
     params:
+        files=for_job(sources.photographs_in_own_folders),
         hint=for_job(sources.missing_hint),
         names=for_job(images.flickr_names),
     shell:
-        "python -m pipeline find-images --images {input.images:q} --split {input.split:q} --missing-hint {params.hint:q} {params.names} "
+        "python -m pipeline find-images --images {input.unpacked:q} {input.own:q} --split {input.split:q} --missing-hint {params.hint:q} {params.names} "
         "--output {output:q}"
 
 

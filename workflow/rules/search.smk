@@ -1,4 +1,3 @@
-# Only test images: among images that it was trained on, a model looks better than it is.
 rule build_index:
     input:
         model=for_job(search.searchable_model),
@@ -7,6 +6,8 @@ rule build_index:
         images=for_job(images.image_list),
     output:
         paths.INDEX,
+    params:
+        split=for_job(search.indexed_split),
     shell:
         "python -m pipeline build-index --model {input.model:q} --features {input.features:q} --images {input.images:q} "
-        "--captions {input.captions:q} --split test --output {output:q}"
+        "--captions {input.captions:q} --split {params.split} --output {output:q}"
