@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import require_file
+from pipeline.common.errors import raise_together
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.words.settings import SelectedLanguage, SelectionSettings
 from pipeline.words.vocabulary import PADDING, Vocabulary, write_vocabulary
@@ -25,54 +24,44 @@ UNKNOWN, START, END = "<unk>", "<start>", "<end>"
 
 
 def select_captions(settings: SelectionSettings, output: Path) -> None:
-    """Select the captions and words of an experiment of *Lessons*.
+    """Write the captions `{language}.csv` and the words `{language}.h5` of an experiment of *Lessons*.
+
+    Also `pairs-{language}.csv`, if pairs are formed from other texts, as in the public code.
 
     Args:
         settings: JSON: min_count, dimension, and for each of `languages` texts, tested_on, halves, half,
             pair_texts.
         output: folder to write.
-    """
-    output.mkdir(parents=True, exist_ok=True)
-    write_selection(settings.languages, settings.min_count, settings.dimension, output)
-
-
-def write_selection(
-    texts_of: Mapping[str, SelectedLanguage], minimum_count: int, dimension: int, folder: Path
-) -> None:
-    """Write `{language}.csv` and `{language}.h5` of each language into an existing folder.
-
-    Also `pairs-{language}.csv`, if pairs are formed from other texts, as in the public code.
-
-    Args:
-        minimum_count: minimum number of occurrences of a word in a language's training captions.
-        dimension: size of a word vector; training initialises the vectors at random.
 
     Raises:
-        InputError: lists every language without training captions, or with captions of fewer than two images.
+        InputError: lists every language with training captions of fewer than two images.
     """
-    tables = {
-        language: _selected_captions(language, of_language) for language, of_language in texts_of.items()
-    }
-    raise_together(_too_few(tables), f"{folder}: the captions cannot be trained on:")
-    words = union_of_words(
-        {language: table["tokens"][table["split"] == "train"] for language, table in tables.items()},
-        minimum_count,
+    tables = {language: _selected_captions(texts) for language, texts in settings.languages.items()}
+    training = {language: table[table["split"] == "train"] for language, table in tables.items()}
+    counts = {language: table["image"].nunique() for language, table in training.items()}
+    raise_together(
+        [
+            f"{language}: training captions of {count} images; expected two or more, to tell them apart"
+            for language, count in counts.items()
+            if count < 2
+        ],
+        f"{output}: the captions cannot be trained on:",
     )
-    vocabulary, table_of_words = set(words), [PADDING, UNKNOWN, START, END, *words]
-    vectors = np.zeros((len(table_of_words), dimension), np.float32)
-    provenance: dict[str, str | int] = {"vectors": "scratch"}
-    for language, table in tables.items():
-        write_sentences(_with_known_words(table, vocabulary), folder / f"{language}.csv")
-        write_vocabulary(Vocabulary(language, table_of_words, vectors), provenance, folder / f"{language}.h5")
-        if (pair_texts := texts_of[language].pair_texts) is not None:
-            of_pairs = SelectedLanguage(texts=pair_texts, tested_on=texts_of[language].tested_on)
-            every = _selected_captions(language, of_pairs)
+    words = union_of_words(
+        {language: table["tokens"] for language, table in training.items()}, settings.min_count
+    )
+    known, all_words = set(words), [PADDING, UNKNOWN, START, END, *words]
+    vectors = np.zeros((len(all_words), settings.dimension), np.float32)  # training draws them at random
+    output.mkdir(parents=True, exist_ok=True)
+    for language, texts in settings.languages.items():
+        write_sentences(_with_known_words(tables[language], known), output / f"{language}.csv")
+        vocabulary = Vocabulary(language, all_words, vectors)
+        write_vocabulary(vocabulary, {"vectors": "scratch"}, output / f"{language}.h5")
+        if texts.pair_texts is not None:
+            every = _selected_captions(SelectedLanguage(texts=texts.pair_texts, tested_on=texts.tested_on))
             pairs = every[every["split"] == "train"]
-            write_sentences(_with_known_words(pairs, vocabulary), folder / f"pairs-{language}.csv")
-        training = table[table["split"] == "train"]
-        log.info(
-            "%s: %d training captions of %d images", language, len(training), training["image"].nunique()
-        )
+            write_sentences(_with_known_words(pairs, known), output / f"pairs-{language}.csv")
+        log.info("%s: %d training captions of %d images", language, len(training[language]), counts[language])
     log.info("%d words", len(words))
 
 
@@ -89,38 +78,20 @@ def union_of_words(tokens: Mapping[str, Iterable[str]], minimum_count: int) -> l
     return sorted(frequent)
 
 
-def _selected_captions(language: str, texts_of_language: SelectedLanguage) -> pd.DataFrame:
+def _selected_captions(texts: SelectedLanguage) -> pd.DataFrame:
     """Training and validation captions of a language's texts, and the test captions of one.
 
     All count as the language's own captions, even human translations: their source language is left out.
     """
-    texts = pd.concat([read_sentences(Path(path)) for path in texts_of_language.texts], ignore_index=True)
-    texts = texts[texts["split"] != "test"]
-    if texts_of_language.halves is not None:
-        halves = Path(texts_of_language.halves)
-        path = require_file(halves, "the list of halves", "Run `python -m pipeline sample-halves`.")
-        half = pd.read_csv(path, dtype=str, keep_default_na=False)
-        inside = set(half["image"][half["half"] == texts_of_language.half])
-        texts = texts[(texts["split"] != "train") | texts["image"].isin(inside)]
-    test = read_sentences(Path(texts_of_language.tested_on))
-    both = pd.concat([texts, test[test["split"] == "test"]], ignore_index=True)
-    other = sorted(set(both["language"]) - {language})
-    if other:
-        raise InputError(
-            f"{texts_of_language.texts[0]}: found captions in {', '.join(other)}; expected {language}."
-        )
+    captions = pd.concat([read_sentences(Path(path)) for path in texts.texts], ignore_index=True)
+    captions = captions[captions["split"] != "test"]
+    if texts.halves is not None:
+        half = pd.read_csv(texts.halves, dtype=str, keep_default_na=False)
+        inside = set(half["image"][half["half"] == texts.half])
+        captions = captions[(captions["split"] != "train") | captions["image"].isin(inside)]
+    test = read_sentences(Path(texts.tested_on))
+    both = pd.concat([captions, test[test["split"] == "test"]], ignore_index=True)
     return both.assign(source_language="")
-
-
-def _too_few(tables: Mapping[str, pd.DataFrame]) -> list[str]:
-    images = {
-        language: table["image"][table["split"] == "train"].nunique() for language, table in tables.items()
-    }
-    return [
-        f"{language}: training captions of {count} images; expected two images or more, to tell them apart"
-        for language, count in images.items()
-        if count < 2
-    ]
 
 
 def _with_known_words(table: pd.DataFrame, vocabulary: set[str]) -> pd.DataFrame:

@@ -33,8 +33,8 @@ from pipeline.training.lessons import (
 )
 from pipeline.training.settings import LessonsSettings, TaskResources, TaskTraining
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
-from pipeline.words.selection import write_selection
-from pipeline.words.settings import SelectedLanguage
+from pipeline.words.selection import select_captions
+from pipeline.words.settings import SelectedLanguage, SelectionSettings
 from pipeline.words.vocabulary import Vocabulary
 
 # Other settings are the paper's.
@@ -258,7 +258,7 @@ def selection_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = folder / f"part-{language}.csv"
         write_sentences(table[table["language"] == language], path)
         chosen[language] = SelectedLanguage(texts=[str(path)], tested_on=str(path), pair_texts=[str(path)])
-    write_selection(chosen, 1, 6, folder)
+    select_captions(SelectionSettings(languages=chosen, min_count=1, dimension=6), folder)
     write_features(folder / "features.h5", images, np.array(features), {"backbone": "eight things"})
     return folder
 
