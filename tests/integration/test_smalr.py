@@ -128,19 +128,6 @@ def test_each_word_gets_one_entry_or_a_vector_of_its_own(
         } == rows
 
 
-def test_a_language_agnostic_model_has_no_own_vectors(
-    inputs: Inputs, smalr: dict[str, Any], tmp_path: Path
-) -> None:
-    smalr["hybrid"]["frequent_words"] = 0
-    smalr["training"]["epochs"] = 2
-    model, saved = load_model(run_train(inputs, smalr, tmp_path))
-    assert len(pd.read_csv(tmp_path / "assignment.csv")) == 16
-    weights = {name: part.numel() for name, part in model.named_parameters() if "universal." in name}
-    assert [name for name in weights if "projection" in name] == []
-    assert sum(count for name, count in weights.items() if "table" in name) == 0
-    assert saved.settings.embedding == "hybrid"
-
-
 def test_smalr_learns_from_the_captions(
     inputs: Inputs, smalr: dict[str, Any], queries: list[Path], tmp_path: Path
 ) -> None:

@@ -284,17 +284,6 @@ def test_a_model_records_who_made_its_captions(
     assert whole.read_bytes() == stopped.read_bytes()
 
 
-def test_a_model_of_human_captions_has_no_translations(
-    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
-) -> None:
-    experiment["training"]["epochs"] = 1
-    table = translate_sentences(inputs.sentences[0], "de", {"train": "google"}, tmp_path)
-    given = Inputs(inputs.sentences, [table], inputs.words, inputs.features)
-    saved = load_model(train_model(given, experiment, tmp_path))[1]
-    assert saved.training_captions == {"en": {"human": 96}, "de": {"human": 48}}
-    assert saved.training_translations == {}
-
-
 def test_an_evaluation_records_who_translated_its_queries(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -392,23 +381,6 @@ def test_pretraining_trains_only_the_linear_layers(
     assert not same_weights(without, train_model(begun, experiment, tmp_path / "pretrained"))
 
 
-@pytest.mark.parametrize(("languages", "size"), [(["fr"], 12), (["en", "de"], 11)])
-def test_pretrained_layers_of_other_languages_or_sizes_are_refused(
-    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, languages: list[str], size: int
-) -> None:
-    """The model's layers have 12 rows."""
-    shapes = {"weight": (size, 8), "bias": (size,)}
-    layers = {
-        f"{code}.projection.{name}": torch.zeros(shape)
-        for code in languages
-        for name, shape in shapes.items()
-    }
-    torch.save(layers, tmp_path / "pretrained.pt")
-    wrong = Inputs(inputs.sentences, [], inputs.words, inputs.features, tmp_path / "pretrained.pt")
-    with pytest.raises(InputError, match="pretrained embedding of these"):
-        train_model(wrong, experiment, tmp_path)
-
-
 def test_evaluation_refuses_the_same_words_in_another_order(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -420,11 +392,3 @@ def test_evaluation_refuses_the_same_words_in_another_order(
     write_vocabulary(Vocabulary("de", words, whole.vectors), {}, tmp_path / "other.h5")
     with pytest.raises(InputError, match="'de': the --words file is not the one the model was trained with"):
         evaluate_model(replace(inputs, words=[english, tmp_path / "other.h5"]), model, tmp_path)
-
-
-def test_features_of_another_backbone_are_refused(
-    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
-) -> None:
-    experiment["features"] = {"backbone": "nine things"}
-    with pytest.raises(InputError, match="backbone: found 'eight things', expected 'nine things'"):
-        train_model(inputs, experiment, tmp_path)

@@ -113,45 +113,6 @@ def test_gradients_of_scores_by_hand() -> None:
         assert scores.grad.tolist()[0] == pytest.approx([0.75 * (4 - 5), 0.25 * (8 - 5)])
 
 
-@pytest.mark.parametrize("gradient", ["softmax", "straight_through"])
-def test_gradients_of_entries_are_those_of_finite_differences(gradient: str) -> None:
-    made = assignment_with_scores()
-
-    def vectors(entries: torch.Tensor) -> torch.Tensor:
-        how = exploration(0.0, 2, gradient)
-        found: torch.Tensor = torch.func.functional_call(
-            _Vectors(made), {"of.entries.weight": entries}, (WORDS, how)
-        )
-        return found
-
-    assert torch.autograd.gradcheck(vectors, made.entries.weight.detach().clone().requires_grad_())
-
-
-def test_gradients_of_the_scores_are_those_of_finite_differences() -> None:
-    made = assignment_with_scores()
-
-    def vectors(weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-        weights = {"of.scores.weight": weight, "of.scores.bias": bias}
-        found: torch.Tensor = torch.func.functional_call(
-            _Vectors(made), weights, (WORDS, exploration(0.0, 2, "softmax"))
-        )
-        return found
-
-    with torch.no_grad():
-        made.scores.bias.copy_(torch.tensor([0.1, 0.25, 0.0]))  # no two scores alike
-    begin = made.scores.weight.detach().clone(), made.scores.bias.detach().clone()
-    assert torch.autograd.gradcheck(vectors, [value.requires_grad_() for value in begin])
-
-
-class _Vectors(torch.nn.Module):
-    def __init__(self, of: Assignment):
-        super().__init__()
-        self.of = of
-
-    def forward(self, words: torch.Tensor, how: Exploration) -> torch.Tensor:
-        return self.of.vectors(words, how)
-
-
 def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
     made, words = Assignment(4, 30, 5).double(), torch.randn(17, 4).double()

@@ -130,18 +130,6 @@ def test_an_epoch_has_as_many_steps_as_in_the_authors_code(
     )
 
 
-def test_an_epoch_of_mscoco_with_translations() -> None:
-    """English: five own captions, translations of five Japanese of 24,000 images and of 18,341 Chinese."""
-    images = 121_287
-    japanese, chinese = np.arange(images) < 24_000, np.arange(images) >= images - 18_341
-    counts = 5 + 5 * japanese + 1 * chinese
-    made = corpus({"en": counts.tolist(), "ja": [5] * images})
-    chosen = {**SETTINGS, "epoch_unit": "sentences", "batch_images": 450}
-    assert (
-        sampler_of(made, all_images(images), chosen, 0).steps == (606_435 + 120_000 + 18_341) // 450 == 1655
-    )
-
-
 def test_an_epoch_of_sentences_shows_every_image_as_often_as_it_has_sentences() -> None:
     """Four images of three sentences, two images in a batch: six steps, so each image is in three."""
     sampler = sampler_of(

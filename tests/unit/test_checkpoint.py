@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from run_stages import block_of
 from small import record, saved_settings, word_model
 
 from pipeline.common.errors import InputError
@@ -89,13 +88,3 @@ def test_equal_models_are_equal_bytes_even_if_equal_texts_are_different_objects(
         )
         save_model(tmp_path / name, made, saved)
     assert (tmp_path / "whole.pt").read_bytes() == (tmp_path / "resumed.pt").read_bytes()
-
-
-def test_weights_that_do_not_fit_their_settings_are_one_message(tmp_path: Path) -> None:
-    made = word_model({"model": {"universal_dim": 2, "hidden_size": 2}}, {"en": torch.zeros(2, 3)}, 2)
-    for name, model in (("other sizes", {}), ("other layers", {"encoder": "vse"})):
-        settings = ModelSettings(languages=["en"], model=block_of(Model, {"universal_dim": 2, **model}))
-        path = tmp_path / f"{name}.pt"
-        save_model(path, made, record(settings))
-        with pytest.raises(InputError, match="not a model of this project"):
-            load_model(path)

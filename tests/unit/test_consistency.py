@@ -7,15 +7,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from reference.losses import score_matching_loss
-from small import segments_at
-from torch import Tensor
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import caption_table
 from pipeline.evaluation.consistency import fill_missing
 from pipeline.evaluation.inputs import in_translation
 from pipeline.models.consistency import Combiner, ScoredQueries, fit, triplet_loss
-from pipeline.models.losses.matching import matching_loss
 from pipeline.models.model import count_parameters
 from pipeline.models.settings import Consistency, Matching, Triplets
 
@@ -68,47 +65,6 @@ def test_the_loss_equals_the_plain_reading(seed: int, images: int) -> None:
             made(asked.scores), asked.image_of, TRIPLETS.model_dump(), WEIGHTS.model_dump()
         ).item()
     assert triplet_loss(made, asked, TRIPLETS, WEIGHTS).item() == pytest.approx(expected, rel=1e-12)
-
-
-def test_the_loss_of_equal_scores_is_the_models_matching_loss() -> None:
-    torch.manual_seed(0)
-    images = torch.nn.functional.normalize(torch.rand(6, 4), dim=1).double()
-    sentences = torch.nn.functional.normalize(torch.rand(12, 4), dim=1).double()
-    slots = torch.arange(6).repeat_interleave(2)
-    expected = matching_loss(images, sentences, segments_at([slots.tolist()], [2]), TRIPLETS, WEIGHTS)
-    scores = (sentences @ images.T)[:, :, None].expand(-1, -1, 5)
-    found = triplet_loss(Combiner(5, 32, 1.0).double(), ScoredQueries(scores, slots), TRIPLETS, WEIGHTS)
-    assert found.item() == pytest.approx(expected.item(), rel=1e-6)
-
-
-def test_gradients_are_those_of_finite_differences() -> None:
-    made, asked = Combiner(3, 4, 1.0).double(), queries()
-    with torch.no_grad():
-        for weight in made.parameters():
-            weight.add_(0.1 * torch.rand_like(weight))
-    names = [name for name, _ in made.named_parameters()]
-
-    def loss(*values: Tensor) -> Tensor:
-        with torch.nn.utils.stateless._reparametrize_module(made, dict(zip(names, values, strict=True))):
-            return triplet_loss(made, asked, TRIPLETS, WEIGHTS)
-
-    begin = [weight.detach().clone().requires_grad_() for weight in made.parameters()]
-    assert torch.autograd.gradcheck(loss, begin)
-
-
-def test_the_network_learns_which_language_to_trust() -> None:
-    """The first language's scores are right, the second's are noise."""
-    torch.manual_seed(0)
-    image_of = torch.arange(30)
-    scores = torch.stack([torch.eye(30) * 0.3 + 0.3, torch.rand(30, 30)], 2)
-    made = Combiner(2, 32, 1.0)
-    losses = fit(made, [ScoredQueries(scores, image_of)], Consistency(learning_rate=1e-2), TRIPLETS, WEIGHTS)
-    assert len(losses) == 30 and losses[-1] < losses[0]
-    first = made.first.weight.detach()
-    assert (first[:, 0] > first[:, 1]).all()
-    again = Combiner(2, 32, 1.0)
-    fit(again, [ScoredQueries(scores, image_of)], Consistency(learning_rate=1e-2), TRIPLETS, WEIGHTS)
-    assert all(torch.equal(*pair) for pair in zip(made.parameters(), again.parameters(), strict=True))
 
 
 def test_a_weighted_sum_of_scores_is_the_score_of_the_weighted_sum() -> None:

@@ -82,13 +82,6 @@ def test_mask_is_initialised_between_minus_and_plus_a_tenth() -> None:
     assert torch.equal(made.entries.weight[-1], torch.empty(2).uniform_(-0.1, 0.1))
 
 
-def test_a_sentence_is_the_mean_of_its_words() -> None:
-    sentences = Sentences(torch.tensor([[1, 2, 4], [3, 0, 0]]), torch.tensor([3, 1]))
-    made = hybrid()
-    found = made.read({"en": sentences}).means
-    assert found.tolist() == [[16.5 / 3, 29.5 / 3], [3.5, 4.5]]
-
-
 def test_words_are_read_sentence_by_sentence_and_each_is_computed_once() -> None:
     made = hybrid()
     sentences = {

@@ -1,6 +1,5 @@
 """Training of *Lessons*: losses against a plain reading, one word table, patience, killed runs."""
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from run_stages import block_of, killed_after, train_lessons
 from small import universal
 
 from pipeline.common.files import sha256
-from pipeline.datasets.table import caption_table, read_sentences, write_sentences
+from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.evaluation.evaluate import evaluate
 from pipeline.evaluation.ranks import mean_recalls
 from pipeline.evaluation.settings import EvaluateSettings
@@ -320,76 +319,6 @@ def test_training_makes_at_most_the_maximum_number_of_steps(selection_folder: Pa
     """Validation follows every ten steps: of at most 29 steps, only 20 are made."""
     train_selection(selection_folder, tmp_path, with_tasks(max_steps=29, patience=9))
     assert len(pd.read_csv(tmp_path / "curves.csv")) == 2
-
-
-def test_a_training_stops_on_the_language_of_its_column(selection_folder: Path, tmp_path: Path) -> None:
-    train_selection(selection_folder, tmp_path, {**with_tasks(hinge="sum"), "stop_on": ["de"]})
-    curves = pd.read_csv(tmp_path / "curves.csv")
-    assert curves["val_sum"].tolist() == pytest.approx((6 * curves["val_mR_de"]).tolist())
-    assert load_model(tmp_path / "model.pt")[1].epoch == curves["val_mR_de"].idxmax() + 1
-
-
-def test_each_quirk_of_the_published_code_changes_the_training(
-    selection_folder: Path, tmp_path: Path
-) -> None:
-    short = {"max_steps": 30, "hinge": "sum"}
-    plain = pd.read_csv(
-        train_selection(selection_folder, tmp_path / "plain", with_tasks(**short)).with_name("curves.csv")
-    )
-    lengths = with_tasks(**short, lengths_in_pairs="reversed")
-    reversed_ = pd.read_csv(
-        train_selection(selection_folder, tmp_path / "lengths", lengths).with_name("curves.csv")
-    )
-    assert not np.allclose(plain["ranking"], reversed_["ranking"])
-    by_fives = {}
-    for named in (["de"], ["de", "en"]):
-        path = train_selection(
-            selection_folder, tmp_path / "-".join(named), with_tasks(**short, validated_by_fives=named)
-        )
-        by_fives[len(named)] = pd.read_csv(path.with_name("curves.csv"))
-        assert (
-            by_fives[len(named)]["ranking"].tolist() == plain["ranking"].tolist()
-        )  # only the choice changes
-        assert by_fives[len(named)]["val_mR"].tolist() == plain["val_mR"].tolist()
-    assert len({tuple(curves["val_sum"]) for curves in (plain, *by_fives.values())}) == 3
-    # Pairs of all images: here the same captions, in rows of their own.
-    paired = pd.read_csv(
-        train_selection(selection_folder, tmp_path / "pairs", with_tasks(**short), pairs=True).with_name(
-            "curves.csv"
-        )
-    )
-    assert np.allclose(paired["ranking"], plain["ranking"])
-
-
-def test_other_pairs_change_the_training(selection_folder: Path, tmp_path: Path) -> None:
-    """Half of the pairs' captions are missing, and all else is equal."""
-    shutil.copytree(selection_folder, tmp_path / "other")
-    settings = with_tasks(max_steps=10)
-    before = train_selection(tmp_path / "other", tmp_path / "run", settings, pairs=True).read_bytes()
-    path = tmp_path / "other/pairs-en.csv"
-    table = read_sentences(path)
-    path.unlink()
-    write_sentences(table.iloc[::2], path)
-    assert train_selection(tmp_path / "other", tmp_path / "run", settings, pairs=True).read_bytes() != before
-
-
-def test_the_learning_rate_of_one_language_is_divided_after_so_many_passes(
-    selection_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """120 English captions are 15 batches of 8: of five passes, two have 0.02, two 0.002 and one 0.0002."""
-    rates: list[float] = []
-    step = torch.optim.Adam.step
-
-    def record(optimizer: torch.optim.Adam, *arguments: Any) -> Any:
-        rates.append(optimizer.param_groups[0]["lr"])
-        return step(optimizer, *arguments)
-
-    monkeypatch.setattr(torch.optim.Adam, "step", record)
-    settings = with_tasks(max_steps=75, patience=9, divide_learning_rate_every=2)
-    train_selection(
-        selection_folder, tmp_path, settings | {"languages": ["en"], "stop_on": ["en"], "c2c": False}
-    )
-    assert rates == pytest.approx([0.02] * 30 + [0.002] * 30 + [0.0002] * 15)
 
 
 @pytest.mark.parametrize("steps", [1, 17, 30])

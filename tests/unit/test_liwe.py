@@ -4,12 +4,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from reference import liwe as liwe_by_reading
 from reference import losses as reference
-from small import record
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -18,15 +16,12 @@ from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.models.branches import BidirectionalBranch, last_states, packed_states
 from pipeline.models.embedding import Words
 from pipeline.models.liwe import SpelledWords
-from pipeline.models.losses.liwe import LiweLoss, annealed_loss
-from pipeline.models.model import RetrievalModel, load_model, new_model, save_model
+from pipeline.models.losses.liwe import annealed_loss
+from pipeline.models.model import RetrievalModel, new_model
 from pipeline.models.settings import Liwe, Model, ModelSettings
 from pipeline.settings import reading
 from pipeline.settings import stages as configuration
-from pipeline.training.batches import Batch, Sampler
-from pipeline.training.objective import training_step
-from pipeline.training.settings import Batches
-from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
+from pipeline.words.corpus import Sentences
 from pipeline.words.spelled import encode_characters, spellings
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary
 
@@ -148,73 +143,6 @@ def test_the_loss_moves_from_all_hinges_to_the_worst(step: int) -> None:
     assert found == pytest.approx(reference.annealed_loss(similarity, same, 0.2, 1 - 0.991**step).item())
     every = reference.ranking_loss(similarity, same, {"margin": 0.2, "hinge": "sum"}).item()
     assert step or found == pytest.approx(every)
-
-
-def corpus() -> Corpus:
-    """Two languages with one caption of each of five images."""
-    generator = np.random.default_rng(0)
-    languages = {}
-    for code, words in WORDS.items():
-        ids = torch.from_numpy(generator.integers(1, len(words), (5, 3)))
-        languages[code] = LanguageCorpus(ids, torch.full((5,), 3), np.arange(5))
-    return Corpus([str(n) for n in range(5)], torch.from_numpy(generator.normal(size=(5, 7))), languages)
-
-
-def sampler(of: Corpus, batch: int = 3) -> Sampler:
-    drawing = Batches(sentences_per_image=1, epoch_unit="images", batch_images=batch)
-    return Sampler(of, [np.arange(5)], drawing, 0)
-
-
-def liwe_terms(made: RetrievalModel, of: Corpus, batch: Batch, step: int) -> dict[str, Tensor]:
-    return LiweLoss(LIWE, settings()).terms(training_step(made, of, batch, step, 0.0))
-
-
-def test_terms_are_means_over_languages_and_over_pairs_of_languages() -> None:
-    of, made = corpus(), model().eval()
-    drawn = sampler(of).batch(0)
-    terms = liwe_terms(made, of, drawn, 3)
-    images = made.embed_images(of.features[torch.from_numpy(drawn.images)])
-    embedded = {
-        code: made.embed_sentences({code: of.languages[code].take(rows)}).multimodal
-        for code, rows in drawn.rows.items()
-    }
-
-    def loss(first: Tensor, second: Tensor, base: float) -> float:
-        same = torch.eye(len(first), dtype=torch.bool)
-        return reference.annealed_loss(first @ second.T, same, 0.2, 1 - base**3).item()
-
-    with_images = sum(loss(part, images, 0.991) for part in embedded.values()) / 2
-    assert terms["caption_image"].item() == pytest.approx(with_images)
-    assert terms["caption_caption"].item() == pytest.approx(loss(embedded["en"], embedded["ru"], 0.91))
-
-
-def test_gradients_are_those_of_finite_differences() -> None:
-    of, made = corpus(), model().eval()
-    drawn = sampler(of).batch(0)
-
-    def loss() -> Tensor:
-        return torch.stack(list(liwe_terms(made, of, drawn, 3).values())).sum()
-
-    loss().backward()
-    for name, weight in made.named_parameters():
-        assert weight.grad is not None, name
-        place = int(weight.grad.abs().flatten().argmax())
-        flat, slope, small = weight.data.view(-1), float(weight.grad.view(-1)[place]), 1e-6
-        ends = []
-        for sign in (1, -1):
-            flat[place] += sign * small
-            ends.append(float(loss()))
-            flat[place] -= sign * small
-        assert slope == pytest.approx((ends[0] - ends[1]) / (2 * small), rel=1e-4, abs=1e-8), name
-
-
-def test_a_saved_model_gives_the_same_embeddings(tmp_path: Path) -> None:
-    made = model().float().eval()
-    save_model(tmp_path / "model.pt", made, record(settings()))
-    again, _ = load_model(tmp_path / "model.pt")
-    again.eval()
-    asked = {"en": sentences([[1, 3], [2]]), "ru": sentences([[2, 1]])}
-    assert torch.equal(again.embed_sentences(asked).multimodal, made.embed_sentences(asked).multimodal)
 
 
 def test_words_are_spelled_in_the_characters_that_training_knows() -> None:

@@ -9,10 +9,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import losses as reference
-from small import WORDS, batch_of, corpus, segments_at, smalr_model, terms_of
+from small import batch_of, corpus, segments_at, smalr_model, terms_of
 from torch import Tensor, nn
 
-from pipeline.models.losses import masking as of_masking
 from pipeline.models.losses.masking import masked_sentences, reconstruction_loss
 from pipeline.words.corpus import Sentences
 
@@ -148,39 +147,11 @@ def test_a_step_matches_masked_sentences_with_images_too(masking: dict[str, Any]
         assert all(torch.equal(after[name], before[name]) for name in set(named) - {changed})
 
 
-def test_mask_is_the_word_after_the_last_of_each_language(
-    masking: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """German has one word more than English and French."""
-    made, asked = smalr_model(masking), []
-    german = made.universal.get_submodule("de")
-    for name, place in (("own", 0), ("entry", 1)):
-        rows = german.get_buffer(name)
-        german.register_buffer(name, torch.cat([rows[:-1], torch.tensor([place]), rows[-1:]]))
-
-    def note(sentences: Sentences, mask: int, share: float) -> Sentences:
-        asked.append(mask)
-        return masked_sentences(sentences, mask, share)
-
-    monkeypatch.setattr(of_masking, "masked_sentences", note)
-    drawn = batch_of(masking)
-    terms_of(made, corpus(), drawn, masking)
-    assert dict(zip(drawn.rows, asked, strict=True)) == {"en": WORDS + 1, "de": WORDS + 2, "fr": WORDS + 1}
-
-
 def test_with_nothing_masked_the_matching_term_is_doubled(masking: dict[str, Any]) -> None:
     masking["masking"]["mask_probability"] = 0.0
     drawn = batch_of(masking)
     terms = terms_of(smalr_model(masking).eval(), corpus(), drawn, masking)
     assert terms["masked_matching"].item() == pytest.approx(terms["matching"].item(), rel=1e-12)
-
-
-def test_all_weights_are_learned(masking: dict[str, Any]) -> None:
-    made = smalr_model(masking)
-    drawn = batch_of(masking)
-    torch.stack(list(terms_of(made, corpus(), drawn, masking).values())).sum().backward()
-    without = [name for name, weight in made.named_parameters() if weight.grad is None]
-    assert without == []
 
 
 def test_masked_sentences_leave_no_trace_in_what_evaluation_reads(masking: dict[str, Any]) -> None:

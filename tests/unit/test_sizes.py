@@ -16,7 +16,7 @@ from pipeline.settings import stages as configuration
 from pipeline.settings.reading import load
 from pipeline.settings.stages import train_settings
 from pipeline.tables.parameters import write_parameters
-from pipeline.tables.smalr_parameters import count_smalr_parameters, hybrid
+from pipeline.tables.smalr_parameters import count_smalr_parameters
 from pipeline.tables.tabulate import COMPARISON_COLUMNS
 from pipeline.training.settings import SmalrParameterSettings, TrainSettings
 from pipeline.words.spelled import spellings
@@ -31,16 +31,6 @@ def of(name: str) -> TrainSettings:
     return train_settings(load({"scale": "paper"}, CONFIG), "multi30k", name, 0)
 
 
-def test_mule_is_mostly_word_vectors() -> None:
-    found = count(of("mule-ten"), WORDS)
-    assert found["words"] == 204_500 * 300
-    assert found["entries"] == found["losses"] == 0
-    assert found["layers"] == 10 * (300 * 512 + 512)
-    assert found["sentences"] == 4 * (512 * 1024 + 1024 * 1024 + 2 * 1024) + 1024 * 512 + 512
-    assert found["images"] == 2048 * 2048 + 2048 + 2 * 2048 + 2048 * 512 + 512
-    assert found["classifier"] == 512 * 10 + 10
-
-
 def test_smalr_has_own_vectors_entries_and_what_masking_learns() -> None:
     found = count(of("smalr"), WORDS, shared=12_000)
     assert found["words"] == 10 * 5000 * 50
@@ -49,13 +39,6 @@ def test_smalr_has_own_vectors_entries_and_what_masking_learns() -> None:
     assert found["sentences"] == 3 * (2 * 512 * 512 + 2 * 512) + 512 * 512 + 512
     assert found["losses"] == 2 * (1024 * 1024 + 1024)
     assert sum(found.values()) < 20_000_000
-
-
-def test_without_nc_and_lc_there_is_no_classifier_and_parallel_models_have_a_branch_per_language() -> None:
-    one, four = ({code: 100 for code in TEN[:number]} for number in (1, 4))
-    alone, parallel = count(of("embn-en"), one), count(of("parallel-embn"), four)
-    assert alone["classifier"] == parallel["classifier"] == 0
-    assert parallel["sentences"] == 4 * alone["sentences"]
 
 
 def test_padding_counts_if_its_vector_is_trained() -> None:
@@ -231,29 +214,8 @@ def test_numbers_are_next_to_the_papers(table: pd.DataFrame, tmp_path: Path) -> 
     }
 
 
-def test_no_more_entries_are_counted_than_the_settings_allow(papers_settings: SmalrParameterSettings) -> None:
-    """Ten languages of 9,000 words: 90,000 are latent in LA, and 4,000 of each, 40,000 together, in SMALR."""
-    sizes = dict.fromkeys(TEN, 9000)
-    for most, expected in ((40_000, (40_000, 40_000)), (60_000, (60_000, 40_000))):
-        settings = {
-            name: made.model_copy(
-                update={"hybrid": made.hybrid and made.hybrid.model_copy(update={"latent_entries": most})}
-            )
-            for name, made in papers_settings.hybrid.items()
-        }
-        of = papers_settings.model_copy(update={"hybrid": settings})
-        found = {row["model"]: row["value"] for row in hybrid(of, sizes, 10**8)}
-        for name, entries in zip(("LA", "SMALR"), expected, strict=True):
-            less = found[f"{name}, ten languages: without entries"]
-            assert found[f"{name}, ten languages"] - less == pytest.approx(entries * 512 / 1e6, abs=0.011)
-
-
 def test_six_languages_are_not_called_ten(papers_settings: SmalrParameterSettings, tmp_path: Path) -> None:
     found = comparison(papers_settings, list(TEN[:6]), tmp_path)
     assert not found.index.str.contains(r"\bten\b").any()
     assert found.loc["MULE, 6 languages", "counted"].startswith("6 tables and linear layers")
     assert found.loc["MULE, 6 languages to one", "paper"] != found.loc["MULE, 6 languages to one", "paper"]
-
-
-def test_a_row_names_the_counted_vocabularies(table: pd.DataFrame) -> None:
-    assert set(table["vocabulary"]) == {"multi30k at scale demo, 550 words"}

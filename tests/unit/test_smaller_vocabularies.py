@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 from small import record
-from torch.nn import functional as F
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import caption_table, write_sentences
@@ -76,30 +75,6 @@ def test_the_largest_number_of_a_direction_is_positive(
     sense = 1 if max(direction) > -min(direction) else -1
     expected = [sense * (place - sum(places) / 3) for place in places]
     np.testing.assert_allclose(with_smaller_vectors(whole, 1).vectors[1:, 0], expected, atol=1e-5)
-
-
-def test_distances_are_kept_if_all_directions_are() -> None:
-    whole = make_vocabulary("fr", list("abcdefgh"), size=4)
-    found = with_smaller_vectors(whole, 4)
-    for one in range(1, 9):
-        apart = np.linalg.norm(whole.vectors[1:] - whole.vectors[one], axis=1)
-        np.testing.assert_allclose(
-            np.linalg.norm(found.vectors[1:] - found.vectors[one], axis=1), apart, atol=1e-5
-        )
-
-
-def test_a_vocabulary_of_few_words_keeps_all_its_directions() -> None:
-    """Three words lie in a plane: two numbers describe them, and the third is 0."""
-    whole = make_vocabulary("fr", list("abc"), size=5)
-    found = with_smaller_vectors(whole, 3).vectors
-    np.testing.assert_allclose(found[:, 2], 0, atol=1e-6)
-    apart = np.linalg.norm(whole.vectors[1] - whole.vectors[2:], axis=1)
-    np.testing.assert_allclose(np.linalg.norm(found[1] - found[2:], axis=1), apart, rtol=1e-5)
-
-
-def test_vectors_cannot_get_more_dimensions() -> None:
-    with pytest.raises(InputError, match="word vectors of 3 numbers"):
-        with_smaller_vectors(FRENCH, 4)
 
 
 def mapped_vocabulary() -> Vocabulary:
@@ -188,21 +163,6 @@ def test_a_mapped_word_is_read_with_the_english_words_vector_and_layer() -> None
     assert embedding["fr"].table.weight.shape == (4, 3)  # no row for it
 
 
-def test_means_are_of_universal_word_vectors() -> None:
-    embedding = universal()
-    sentences = Sentences(torch.tensor([[4, 1, 2], [3, 0, 0], [0, 0, 0]]), torch.tensor([3, 1, 1]))
-    found = embedding.read({"fr": sentences}).means
-    for row, ids in enumerate([[4, 1, 2], [3], [0]]):
-        torch.testing.assert_close(found[row], embedding.words({"fr": torch.tensor(ids)}).mean(0))
-
-
-def test_mapped_words_change_no_other_language() -> None:
-    embedding, ids = universal(), torch.tensor([1, 3])
-    both = embedding.words({"en": ids, "fr": torch.tensor([4, 4])})
-    torch.testing.assert_close(both[:2], embedding["en"](ids))
-    torch.testing.assert_close(both[2:], embedding["en"](torch.tensor([1, 1])))
-
-
 def test_gradients_of_a_mapped_word_reach_english() -> None:
     embedding = universal()
     embedding.words({"fr": torch.tensor([4])}).sum().backward()
@@ -220,15 +180,6 @@ def test_a_saved_model_reads_mapped_words_as_before(tmp_path: Path) -> None:
     assert torch.equal(again.embed_sentences(asked).multimodal, model.embed_sentences(asked).multimodal)
     plain = new_model(PLAIN, {"en": ENGLISH, "fr": FRENCH}, None, 7)
     assert count_parameters(plain) - count_parameters(model) == 3  # one word vector
-
-
-def test_a_sentence_of_only_mapped_words_has_no_gradient_on_french() -> None:
-    embedding = universal()
-    sentences = {"fr": Sentences(torch.tensor([[4, 4]]), torch.tensor([2]))}
-    means = embedding.read(sentences).means
-    F.normalize(means, dim=-1).sum().backward()
-    gradient = embedding["fr"].table.weight.grad
-    assert gradient is None or not gradient.any()
 
 
 def test_figure_3_has_the_reductions_of_the_papers_text() -> None:

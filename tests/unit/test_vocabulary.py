@@ -69,14 +69,6 @@ def test_a_truncated_file_is_an_error(tmp_path: Path) -> None:
             read_vocabulary(path)
 
 
-def test_another_hdf5_file_is_an_error(tmp_path: Path) -> None:
-    with h5py.File(tmp_path / "features.h5", "w") as file:
-        file.create_dataset("features", data=np.zeros(3))
-        file.create_dataset("words", data=np.zeros(3))
-    with pytest.raises(InputError, match=r"features.h5: not a vocabulary"):
-        read_vocabulary(tmp_path / "features.h5")
-
-
 @pytest.fixture
 def sentences(tmp_path: Path) -> Path:
     rows = [
@@ -175,14 +167,6 @@ def test_vectors_are_trained_only_on_own_captions_and_also_used_for_translations
     assert set(added.words) - set(human.words) == {"eine", "katze"}
     for word in human.words[1:]:
         np.testing.assert_array_equal(added.vectors[added.index[word]], human.vectors[human.index[word]])
-
-
-def test_the_command_reads_published_vectors(sentences: Path) -> None:
-    vectors = sentences.with_name("cc.de.2.vec")
-    vectors.write_text("2 2\nhund 1 2\nzebras 3 4\n")
-    made = _command(sentences, "--vectors-file", vectors, vectors="file", dimension=2)
-    assert made.words == ["", "hund"]
-    assert made.vectors.tolist() == [[0, 0], [1, 2]]
 
 
 def test_the_command_names_what_is_missing(sentences: Path) -> None:
