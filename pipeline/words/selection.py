@@ -24,9 +24,10 @@ UNKNOWN, START, END = "<unk>", "<start>", "<end>"
 
 
 def select_captions(settings: SelectionSettings, output: Path) -> None:
-    """Write the captions `{language}.csv` and the words `{language}.h5` of an experiment of *Lessons*.
+    """Select the captions and words of an experiment of *Lessons*.
 
-    Also `pairs-{language}.csv`, if pairs are formed from other texts, as in the public code.
+    Written are LANGUAGE.csv and LANGUAGE.h5 of each language, and pairs-LANGUAGE.csv if pairs are formed from
+    other texts, as in the public code.
 
     Args:
         settings: JSON: min_count, dimension, and for each of `languages` texts, tested_on, halves, half,

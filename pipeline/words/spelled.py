@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.common.errors import InputError
 from pipeline.datasets.table import read_sentences
 from pipeline.words.make import Captions, training_sentences
 from pipeline.words.vocabulary import training_words, vocabulary, write_vocabulary
@@ -36,8 +35,6 @@ def encode_characters(
         max_word_length: characters that are kept of a word.
         output: vocabulary to write (HDF5).
     """
-    if max_word_length < 1:
-        raise InputError(f"--max-word-length {max_word_length}: expected a whole number, 1 or more.")
     training = training_sentences(language, sentences, caption_origin, translations, captions)
     table = read_sentences(sentences)
     own = table[(table["language"] == language) & (table["origin"] == caption_origin)]

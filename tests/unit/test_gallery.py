@@ -129,8 +129,8 @@ class Project:
 
     def evaluate_models(
         self, languages: list[str], translated: Sequence[Path] = (), asked: Sequence[str] = ()
-    ) -> tuple[dict[str, Any], pd.DataFrame, Lookup]:
-        """The evaluation of a model of some languages, its ranks, and the model."""
+    ) -> tuple[dict[str, Any], pd.DataFrame]:
+        """The evaluation of a model of some languages, and its ranks."""
         model, saved = Lookup(), saved_model(languages)
         self.monkeypatch.setattr("pipeline.evaluation.embed.load_model", lambda path: (model, saved))
         output, ranks = self.folder / "test.json", self.folder / "ranks.csv.gz"
@@ -139,7 +139,7 @@ class Project:
         evaluation.evaluate(
             Path("model.pt"), self.features, words, read, EvaluateSettings(), output, ranks, translated
         )
-        return json.loads(output.read_text()), pd.read_csv(ranks), model
+        return json.loads(output.read_text()), pd.read_csv(ranks)
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def ranks_of(table: pd.DataFrame, language: str) -> list[tuple[Any, ...]]:
 
 
 def test_candidates_are_the_images_captioned_in_the_language(project: Project) -> None:
-    result, ranks, _ = project.evaluate_models(["en", "de"])
+    result, ranks = project.evaluate_models(["en", "de"])
     assert ranks_of(ranks, "de") == GERMAN
     assert ranks_of(ranks, "en") == ENGLISH
     german, english = result["test"]["de"], result["test"]["en"]
@@ -167,9 +167,9 @@ def test_candidates_are_the_images_captioned_in_the_language(project: Project) -
 
 
 def test_a_monolingual_and_a_multilingual_model_have_the_same_candidates(project: Project) -> None:
-    both, of_both, _ = project.evaluate_models(["en", "de"])
+    both, of_both = project.evaluate_models(["en", "de"])
     for language, by_hand in (("de", GERMAN), ("en", ENGLISH)):
-        alone, of_one, _ = project.evaluate_models([language])
+        alone, of_one = project.evaluate_models([language])
         assert ranks_of(of_one, language) == ranks_of(of_both, language) == by_hand
         assert alone["test"][language] == both["test"][language]
 
@@ -185,7 +185,7 @@ def test_translated_queries_have_the_gallery_of_their_own_language(project: Proj
         *[("v", "en", "e1", "de")] * 9,  # of validation
     ]
     write_sentences(sentences(rows), translated)
-    result, ranks, _ = project.evaluate_models(["en"], [translated], ["en", "de"])
+    result, ranks = project.evaluate_models(["en"], [translated], ["en", "de"])
     assert ranks_of(ranks, "de") == [
         ("i2s", "b", 2), ("i2s", "d", 1), ("s2i", "b", 2), ("s2i", "b", 1), ("s2i", "d", 1),
     ]  # fmt: skip
