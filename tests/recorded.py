@@ -118,11 +118,6 @@ class Recorded:
         batches = [self.batches[step] for step in sorted(self.batches)]
         return [batches[first : first + self.steps] for first in range(0, len(batches), self.steps)]
 
-    @property
-    def masks(self) -> list[Tensor]:
-        """What dropout keeps in each step: everything."""
-        return [torch.ones(())] * len(self.batches)
-
 
 @pytest.fixture(name="runs")
 def recorded_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recorded]]:

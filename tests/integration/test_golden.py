@@ -116,7 +116,7 @@ DRY_RUNS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "flickr8k": (
         FLICKR8K,
         [
-            *("work/flickr8k/text/en.bin", "work/flickr8k/flickr8kcn/images.csv"),
+            *("cluster_check", "work/flickr8k/text/en.bin", "work/flickr8k/flickr8kcn/images.csv"),
             "work/flickr8k/flickr8kcn/experiments/muse-embn/seed3/model.pt",
             *(
                 f"work/flickr8k/multi30k/{file}"

@@ -158,7 +158,7 @@ def test_the_project_and_the_reading_agree(
         weights |= pretrained_weights(runs[0], splits, settings)
         assert len(runs[0].epochs) == 2
     assert len(run.epochs) == settings["training"]["epochs"]
-    expected = train_by_reading(weights, splits.train, splits.val, run.epochs, run.masks, settings)
+    expected = train_by_reading(weights, splits.train, splits.val, run.epochs, settings)
     assert_agreement(run, result, expected, splits, settings)
 
 
@@ -186,7 +186,7 @@ def test_an_interrupted_run_agrees_with_the_reading_too(
 
     splits = read_splits(files, settings)
     weights = initial_weights(before.initial, splits, settings)
-    expected = train_by_reading(weights, splits.train, splits.val, after.epochs, after.masks, settings)
+    expected = train_by_reading(weights, splits.train, splits.val, after.epochs, settings)
     assert_same_weights(after.last, expected.last)
     assert_same_curves(pd.read_csv(paths[1]).to_dict("records"), expected.curves)
 

@@ -285,12 +285,8 @@ def agreement(
             for epoch in run.epochs:
                 check_epoch(epoch, split, of_run["training"])
         weights = weights_by_reading(first, second, splits, choices, settings, how, table)
-        masked: list[Masked | None] = [*choices.masked] or [None] * len(second.masks)
-        kept = list(zip(second.masks, masked, strict=True))
-        by_smalr = smalr.objective, smalr.hybrid_words
-        expected = train_by_reading(
-            weights, splits.train, splits.val, second.epochs, kept, settings, *by_smalr
-        )
+        by_smalr = partial(smalr.objective, iter(choices.masked)), smalr.hybrid_words
+        expected = train_by_reading(weights, splits.train, splits.val, second.epochs, settings, *by_smalr)
         ranks_of = partial(model_ranks, word_vectors=smalr.hybrid_words)
         assert_agreement(second, result, expected, splits, settings, ranks_of)
         return Agreement(settings, splits, expected, tmp_path)
@@ -394,7 +390,7 @@ def scores(
         )
         assert asked[code] == [ids for _, ids in of_split.sentences[code]]
         images, image_of = gallery(of_split, code)
-        embedded = embed_images(weights, one.settings, of_split.features[images], None)
+        embedded = embed_images(weights, one.settings, of_split.features[images])
         result[code] = (
             smalr.query_scores(weights, one.settings, embedded, code, asked, smalr.hybrid_words),
             image_of,

@@ -1,8 +1,9 @@
 """SMALR on small files: assignment, training, killed runs, queries together with their translations."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,12 +22,11 @@ from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import percentages
 from pipeline.training.data import Inputs
 from pipeline.words.corpus import Sentences
-from pipeline.words.vocabulary import read_vocabulary
 from search import load
 
 pytestmark = pytest.mark.integration
 
-KEPT = ("epoch_unit", "batch_images", "sentences_per_image", "repeat_captions", "images_in_batch")
+KINDS = ("original", "average", "learned")
 
 
 @pytest.fixture
@@ -43,48 +43,21 @@ def smalr(experiment: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def assignment_of(smalr: dict[str, Any], **changed: Any) -> dict[str, Any]:
-    """Settings of SMALR's pretraining."""
-    data = (
-        "languages",
-        "captions",
-        "caption_origins",
-        "groups",
-        "max_caption_length",
-        "scale",
-        "dataset",
-        "experiment",
-        "seed",
-    )
-    drawing = {key: smalr["training"][key] for key in (*KEPT, "threads", "deterministic")}
-    how = {
-        "exploration": 0.2,
-        "top_m": 4,
-        "features": "unchanged",
-        "gradient": "straight_through",
-        "pairs": "all",
-    }
-    return {
-        **{key: smalr[key] for key in data},
-        "universal_dim": smalr["model"]["universal_dim"],
-        "hybrid": smalr["hybrid"],
-        "assignment": how | changed,
-        "triplets": smalr["triplets"],
-        "training": {**drawing, "epochs": 30, "learning_rate": 0.02},
-    }
-
-
-def run_assign(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
+def run_train(inputs: Inputs, smalr: dict[str, Any], folder: Path, assigning_epochs: int = 30) -> Path:
+    """Assign words, and train."""
     folder.mkdir(exist_ok=True)
-    files = folder / "assign-checkpoint.pt", folder / "entries.pt", folder / "assignment.csv"
-    assign(inputs, settings, "code", *files)
-    return folder / "entries.pt"
-
-
-def run_train(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
-    entries = run_assign(inputs, assignment_of(settings), folder)
-    given = Inputs(inputs.sentences, inputs.translations, inputs.words, inputs.features, entries)
-    train(given, settings, "code", folder / "checkpoint.pt", folder / "curves.csv", folder / "model.pt")
+    how = {"exploration": 0.2, "top_m": 4, "gradient": "straight_through"}
+    schedule = {"epochs": assigning_epochs, "learning_rate": 0.02}
+    of_assignment = {
+        **smalr,
+        "universal_dim": smalr["model"]["universal_dim"],
+        "assignment": how,
+        "training": {**smalr["training"], **schedule},
+    }
+    entries, table = folder / "entries.pt", folder / "assignment.csv"
+    assign(inputs, of_assignment, "code", folder / "assign-checkpoint.pt", entries, table)
+    given = replace(inputs, pretrained=entries)
+    train(given, smalr, "code", folder / "checkpoint.pt", folder / "curves.csv", folder / "model.pt")
     return folder / "model.pt"
 
 
@@ -106,45 +79,22 @@ def queries(inputs: Inputs, things: dict[str, list[str]], tmp_path: Path) -> lis
     return files
 
 
-@pytest.mark.parametrize("gradient", ["straight_through", "softmax"])
-def test_each_word_gets_one_entry_or_a_vector_of_its_own(
-    inputs: Inputs, smalr: dict[str, Any], tmp_path: Path, gradient: str
-) -> None:
-    settings = assignment_of(smalr, gradient=gradient)
-    settings["training"]["epochs"] = 3
-    entries = torch.load(run_assign(inputs, settings, tmp_path), weights_only=True)
-    table = pd.read_csv(tmp_path / "assignment.csv")
-    assert table.columns.tolist() == ["word", "language", "entry"]
-    assert sorted(table["entry"].unique()) == list(range(1, len(entries["entries"]) + 1))
-    for path in inputs.words:
-        vocabulary = read_vocabulary(path)
-        shared = table[table["language"] == vocabulary.language]
-        assert len(shared) == 5 and set(shared["word"]) <= set(vocabulary.words)
-        places = entries["places"][vocabulary.language]
-        assert sorted(places["own"].tolist()) == [0] * 6 + [1, 2, 3]
-        rows = dict(zip(shared["word"], shared["entry"], strict=True))
-        assert {
-            vocabulary.words[row]: int(places["entry"][row]) for row in range(1, 9) if places["entry"][row]
-        } == rows
-
-
 def test_smalr_learns_from_the_captions(
     inputs: Inputs, smalr: dict[str, Any], queries: list[Path], tmp_path: Path
 ) -> None:
     model = run_train(inputs, smalr, tmp_path)
-    found = {}
-    kinds: tuple[Literal["original", "average", "learned"], ...] = ("original", "average", "learned")
-    for kind in kinds:
-        output, ranks = tmp_path / f"test-{kind}.json", tmp_path / f"test-{kind}-ranks.csv.gz"
-        given = model, inputs.features, inputs.words, inputs.sentences
-        if kind == "original":
-            evaluate(*given, EvaluateSettings(), output, ranks)  # type: ignore[arg-type]
-        else:
-            network = Consistency(iterations=5) if kind == "learned" else None
-            asked = ConsistencySettings(kind=kind, network=network)
-            evaluate_consistency(*given, asked, output, ranks, queries)  # type: ignore[arg-type]
-        found[kind] = json.loads(output.read_text())
     assert inputs.features
+    given = model, inputs.features, inputs.words, inputs.sentences
+    of_kind = {kind: (tmp_path / f"{kind}.json", tmp_path / f"{kind}.csv.gz") for kind in KINDS}
+    evaluate(*given, EvaluateSettings(), *of_kind["original"])
+    average = ConsistencySettings(kind="average", network=None)
+    learned = ConsistencySettings(kind="learned", network=Consistency(iterations=5))
+    evaluate_consistency(*given, average, *of_kind["average"], queries)
+    evaluate_consistency(*given, learned, *of_kind["learned"], queries)
+    before = [path.read_bytes() for path in of_kind["learned"]]
+    evaluate_consistency(*given, learned, *of_kind["learned"], queries)  # as after a kill: it starts over
+    assert [path.read_bytes() for path in of_kind["learned"]] == before
+    found = {kind: json.loads(output.read_text()) for kind, (output, _) in of_kind.items()}
     read, record = load_model(model)
     words = Sentences(torch.tensor([[1, 8, 5]]), torch.tensor([3]))
     expected = read.eval().embed_sentences({"de": words}).multimodal.detach().numpy()
@@ -155,9 +105,7 @@ def test_smalr_learns_from_the_captions(
         assert result["queries"] == kind
         for language in ("en", "de"):
             assert result["test"][language]["mR"] > 60, (kind, language)
-            hits = Evaluations([tmp_path / f"test-{kind}.json"], [0]).hits(
-                ("things", "smalr", kind), language
-            )
+            hits = Evaluations([of_kind[kind][0]], [0]).hits(("things", "smalr", kind), language)
             assert percentages(hits)["mR"] == pytest.approx(result["test"][language]["mR"])
     assert found["average"]["query_translations"] == {
         "en-de": {"dictionary": 23},
@@ -170,41 +118,15 @@ def test_smalr_learns_from_the_captions(
     assert curves["masked_matching"].iloc[-1] < 0.7 * curves["masked_matching"].iloc[0]
 
 
-@pytest.mark.parametrize("stage", ["assign", "train"])
 def test_a_killed_run_ends_with_the_bytes_of_an_undisturbed_one(
-    inputs: Inputs, smalr: dict[str, Any], tmp_path: Path, stage: str
+    inputs: Inputs, smalr: dict[str, Any], tmp_path: Path
 ) -> None:
+    """Twelve steps assign words, and twelve train: the third kill is between, the fourth in the training."""
     smalr["training"]["epochs"] = 3
-    settings = assignment_of(smalr)
-    settings["training"]["epochs"] = 3
-
-    def run(folder: Path) -> None:
-        if stage == "assign":
-            run_assign(inputs, settings, folder)
-        else:
-            run_train(inputs, smalr, folder)
-
-    run(tmp_path / "whole")
-    for steps in (1, 4, 2):
+    run_train(inputs, smalr, tmp_path / "whole", assigning_epochs=3)
+    for steps in (1, 7, 8, 3):
         with killed_after(steps):
-            run(tmp_path / "stopped")
-    run(tmp_path / "stopped")
-    names = ["entries.pt", "assignment.csv"] + (["model.pt", "curves.csv"] if stage == "train" else [])
-    for name in names:
+            run_train(inputs, smalr, tmp_path / "stopped", assigning_epochs=3)
+    run_train(inputs, smalr, tmp_path / "stopped", assigning_epochs=3)
+    for name in ("entries.pt", "assignment.csv", "model.pt", "curves.csv"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "stopped" / name).read_bytes(), name
-
-
-def test_consistency_gives_the_same_bytes_each_time(
-    inputs: Inputs, smalr: dict[str, Any], queries: list[Path], tmp_path: Path
-) -> None:
-    """It starts over when it was killed: nothing is kept half done."""
-    smalr["training"]["epochs"] = 1
-    model = run_train(inputs, smalr, tmp_path)
-    asked = ConsistencySettings(kind="learned", network=Consistency(iterations=3, learning_rate=1e-2))
-    found = []
-    for name in ("first", "second"):
-        output, ranks = tmp_path / f"{name}.json", tmp_path / "ranks.csv.gz"
-        given = model, inputs.features, inputs.words, inputs.sentences
-        evaluate_consistency(*given, asked, output, ranks, queries)  # type: ignore[arg-type]
-        found.append((output.read_bytes(), ranks.read_bytes()))
-    assert found[0] == found[1]

@@ -26,7 +26,7 @@ def model_ranks(
     """Ranks among the images that are captioned in the language, and among its sentences."""
     rows, image_of = gallery(split, language)
     ids = [ids for _, ids in split.sentences[language]]
-    images = embed_images(weights, settings, split.features[rows], None)
+    images = embed_images(weights, settings, split.features[rows])
     sentences = embed_sentences(weights, settings, {language: ids}, False, word_vectors)[language][1]
     return rounded_ranks(similarities(sentences, images, settings["model"]["similarity"]), image_of)
 

@@ -54,7 +54,7 @@ def step_loss(
         )
     else:
         first = embed_captions(weights, settings, sides[0])
-        second = embed_images(weights, settings, features[[image for image, _ in sides[0]]], None)
+        second = embed_images(weights, settings, features[[image for image, _ in sides[0]]])
     return ranking_loss(first @ second.T, torch.eye(len(rows), dtype=torch.bool), settings["lessons"])
 
 
@@ -111,5 +111,5 @@ def mean_recall_by_fives(weights: Weights, settings: Settings, split: Split, lan
     whole = len(split.sentences[language]) // 5
     captions = split.sentences[language][: 5 * whole]
     sentences = embed_captions(weights, settings, captions)
-    images = embed_images(weights, settings, split.features[[image for image, _ in captions[::5]]], None)
+    images = embed_images(weights, settings, split.features[[image for image, _ in captions[::5]]])
     return recalls(rounded_ranks(sentences @ images.T, torch.arange(whole).repeat_interleave(5)))["mR"]

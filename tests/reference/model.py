@@ -86,10 +86,10 @@ def mean_branch(
     return dict(zip(means, rows, strict=True))
 
 
-def embed_images(weights: Weights, settings: Settings, features: Tensor, kept: Tensor | None) -> Tensor:
+def embed_images(weights: Weights, settings: Settings, features: Tensor, training: bool = False) -> Tensor:
     """f (n, e): two fully connected layers "separated with a ReLU non-linearity and use batch normalization".
 
-    kept: (n, hidden), the units that dropout keeps while training; None in evaluation. VSE has one layer.
+    VSE has one layer. The paper's dropout between the layers is left out.
     """
     model = settings["model"]
     if model["encoder"] == "vse":
@@ -97,7 +97,5 @@ def embed_images(weights: Weights, settings: Settings, features: Tensor, kept: T
         return embedded.abs() if model["similarity"] == "order" else embedded
     hidden = linear(weights, "image_branch.layers.0", features)
     momentum = model["batch_norm_momentum"]
-    active = batch_norm(weights, "image_branch.layers.1", hidden, kept is not None, momentum).clamp(min=0)
-    if kept is not None:
-        active = active * kept / (1 - model["dropout"])
+    active = batch_norm(weights, "image_branch.layers.1", hidden, training, momentum).clamp(min=0)
     return unit(linear(weights, "image_branch.layers.4", active))

@@ -5,7 +5,7 @@ K words with a vector of their own, E entries, M best ones.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -191,21 +191,21 @@ def hybrid_words(
 
 
 def objective(
+    masks: Iterator[Masked],
     weights: Weights,
     initial: Weights,
     split: Split,
     batch: Batch,
-    kept: tuple[Tensor, Masked | None],
     settings: Settings,
     done: float,
 ) -> Objective:
-    """Like `training.objective`, with masked sentences. kept: what dropout keeps, and the masked words."""
+    """Like `training.objective`, with masked sentences. masks: the masked words of each step."""
     sentences, slots = batch.word_ids(split), batch.slot_tensors()
     embedded = embed_sentences(weights, settings, sentences, True, hybrid_words)
-    images = embed_images(weights, settings, split.features[batch.images], kept[0])
-    if kept[1] is None:
+    images = embed_images(weights, settings, split.features[batch.images], training=True)
+    if not settings.get("masking"):
         return embedded_objective(weights, initial, embedded, images, slots, settings, done)
-    with_mask = sentences_with_mask(weights, sentences, kept[1])
+    with_mask = sentences_with_mask(weights, sentences, next(masks))
     masked = embed_sentences(weights, settings, with_mask, True, hybrid_words)
     return masking_objective(weights, initial, embedded, masked, images, slots, settings, done)
 

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -31,7 +30,6 @@ def objective(
     initial: Weights,
     split: Split,
     batch: Batch,
-    kept: Tensor | None,
     settings: Settings,
     done: float,
 ) -> Objective:
@@ -41,7 +39,7 @@ def objective(
         initial: the word tables E0 that training should not forget. done: share of the training that is done.
     """
     embedded = embed_sentences(weights, settings, batch.word_ids(split), training=True)
-    images = embed_images(weights, settings, split.features[batch.images], kept)
+    images = embed_images(weights, settings, split.features[batch.images], training=True)
     return embedded_objective(weights, initial, embedded, images, batch.slot_tensors(), settings, done)
 
 
@@ -221,17 +219,11 @@ def train(
     split: Split,
     validation: Split,
     epochs: Sequence[Sequence[Batch]],
-    masks: Sequence[Any],
     settings: Settings,
     objective: Callable[..., Objective] = objective,
     word_vectors: WordVectors = universal_words,
 ) -> Training:
-    """Adam over the epochs.
-
-    Args:
-        masks: of each step what dropout keeps, or what else `objective` takes in its place.
-        objective, word_vectors: of a model that is not MULE's.
-    """
+    """Adam over the epochs. objective, word_vectors: of a model that is not MULE's."""
     weights, adam, training = dict(weights), Adam(), settings["training"]
     initial = {code: weights[f"universal.{code}.table.weight"].clone() for code in settings["languages"]}
     names, rate, result = trainable(weights), training["learning_rate"], Training()
@@ -240,7 +232,7 @@ def train(
     for epoch, batches in enumerate(epochs):
         for step, batch in enumerate(batches, epoch * steps):
             done = step / (training["epochs"] * steps)
-            terms, loss = objective(weights, initial, split, batch, masks[step], settings, done)
+            terms, loss = objective(weights, initial, split, batch, settings, done)
             result.add_step(terms)
             gradients = gradients_of(loss, weights, names, padding_learns)
             adam.step(weights, clip(gradients, training["max_grad_norm"]), rate)
