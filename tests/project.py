@@ -40,11 +40,6 @@ SMALL: dict[str, Any] = {
 }
 
 
-# Scenes, features, captions and words of the demo's Multi30K, as several tests train on them.
-DEMO: dict[str, Any] = {"scale": "demo", "sources": {"scenes": 60}}
-READY = ["features.h5", *(f"words/human/{language}.h5" for language in ("en", "de", "fr", "cs"))]
-
-
 class Project:
     """A copy of the workflow in its own folder."""
 
@@ -112,8 +107,8 @@ def copy_of_project(folder: Path) -> Project:
     return Project(folder)
 
 
-# A small project with something of every kind: MULE and its baselines, BERT, MUSE, translated queries, SMALR,
-# Lessons (on a second set of features), own data with photographs and weights, a report, an index.
+# A small project with something of every kind: MULE, its baselines, translated queries, SMALR, Lessons on a
+# second set of features, own data with photographs and weights, a report, an index.
 TWO_LANGUAGES = ["en", "de"]
 FINISHED: dict[str, Any] = {
     "scale": "demo",
@@ -131,8 +126,6 @@ FINISHED: dict[str, Any] = {
     "hybrid": {"frequent_words": 5, "frequent_dim": 4, "latent_entries": 30},
     "lessons": {"max_steps": 4, "validate_every": 2, "batch_size": 8},
     "experiments": {
-        "bert-parallel-embn": {"languages": TWO_LANGUAGES},
-        "muse-full": {"languages": TWO_LANGUAGES},
         "smalr-two": {
             "branches": "shared",
             "captions": "human",
@@ -151,8 +144,6 @@ FINISHED: dict[str, Any] = {
                 {"row": 2, "method": "EmbN, translated", "experiment": "embn-en", "queries": "translated"},
                 {"row": 3, "method": "MULE EmbN - Full", "experiment": "mule-full"},
                 {"row": 4, "method": "SMALR", "experiment": "smalr-two", "consistency": "learned"},
-                {"row": 5, "method": "BERT PARALLEL-EmbN", "experiment": "bert-parallel-embn"},
-                {"row": 6, "method": "MUSE EmbN - Full", "experiment": "muse-full"},
             ],
         },
         "tasks": {
@@ -217,23 +208,3 @@ def finished(temporary: pytest.TempPathFactory) -> Project:
 def copy_of(project: Project, folder: Path) -> Project:
     """A copy of a project with its results, in which no table would be made again."""
     return Project(shutil.copytree(project.folder, folder, symlinks=True))
-
-
-def ready(folder: Path, temporary: pytest.TempPathFactory) -> Project:
-    """A copy with the demo ready to train on, which is made once for all tests of a run, in all processes."""
-    base = temporary.getbasetemp()
-    kept = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "ready"
-    kept.mkdir(exist_ok=True)
-    with open(kept / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (kept / "project").exists():
-            (kept / "unfinished").mkdir()
-            made = copy_of_project(kept / "unfinished")
-            made.configure(**DEMO)
-            made.make(*(f"work/demo/multi30k/{name}" for name in READY))
-            (kept / "unfinished").rename(kept / "project")
-    project = copy_of_project(folder)
-    for part in ("work", ".snakemake"):
-        shutil.copytree(kept / "project" / part, folder / part, symlinks=True)
-    project.configure(**DEMO)
-    return project

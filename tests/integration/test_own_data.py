@@ -73,13 +73,6 @@ def test_photographs_next_to_archives_are_refused_and_a_single_archive_is_unpack
     assert project.would_run("results/shapes.csv")["unpack"] == 1
 
 
-def test_unpublished_vectors_are_an_error_even_if_older_ones_exist(project: Project) -> None:
-    done = project.snakemake("-n", "work/demo/shapes/words/human/sw.h5", "--config", "words={vectors: file}")
-    assert done.returncode == 1
-    assert "workflow/sources.csv has no published vectors" in done.stdout
-    assert "Nothing to be done" not in done.stdout and "Traceback" not in done.stdout
-
-
 def test_with_a_custom_split_each_languages_file_is_read_only_for_it(project: Project) -> None:
     mine = project.folder / "mine"
     for language, rows in pd.read_csv(mine / "captions.csv").groupby("language"):

@@ -1,11 +1,10 @@
 """The report and the figures of the finished project."""
 
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
-from project import Project, copy_of, finished
+from project import Project, finished
 
 pytestmark = pytest.mark.integration
 
@@ -38,9 +37,3 @@ def test_pages_need_nothing_else(project: Project) -> None:
         assert "<script" not in page(project, name)
         assert not re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', page(project, name))
         assert 'lang="en-GB"' in page(project, name)
-
-
-def test_a_figure_is_drawn_the_same_again(project: Project, tmp_path: Path) -> None:
-    again = copy_of(project, tmp_path / "copy")
-    again.make("results/figure3.html", "--forcerun", "draw_retrieved")
-    assert page(again, "figure3") == page(project, "figure3")

@@ -12,7 +12,7 @@ import pytest
 import torch
 import yaml
 from PIL import Image
-from project import DEMO, ROOT, SMALL, Project, ready
+from project import ROOT, SMALL, Project, copy_of_project
 
 from pipeline.common.block import Block
 from pipeline.models.embedding import Words
@@ -28,13 +28,13 @@ SECTIONS = {
     for title, *body in (section.split("\n", 1) for section in re.split(r"^## ", page, flags=re.M)[1:])
     if (blocks := re.findall(r"^```(\w+)\n(.*?)^```", body[0], re.M | re.S))
 }
-TINY: dict[str, Any] = merge(SMALL, {"sources": DEMO["sources"], "experiments": {}})
+TINY: dict[str, Any] = merge(SMALL, {"sources": {"scenes": 60}, "experiments": {}})
 
 
 @pytest.fixture(scope="module")
 def finished_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project whose demo is small without a configuration file, and its first recipe's results."""
-    project = ready(tmp_path_factory.mktemp("recipes"), tmp_path_factory)
+    project = copy_of_project(tmp_path_factory.mktemp("recipes"))
     path = project.folder / "config" / "scales" / "demo.yaml"
     small = merge(yaml.safe_load(path.read_text()), TINY)
     path.write_text(yaml.safe_dump(small, sort_keys=False))  # their order is part of what stages depend on

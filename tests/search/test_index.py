@@ -1,6 +1,7 @@
 """Indexes of photographs and of features: what is in them, what a second call does, what is refused."""
 
 import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -21,9 +22,9 @@ from search.index import Index
 from search.model import SearchModel
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> SearchModel:
-    return make_model(tmp_path / "model.pt")
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> SearchModel:
+    return make_model(tmp_path_factory.mktemp("model") / "model.pt")
 
 
 @pytest.fixture
@@ -159,7 +160,7 @@ def test_an_index_of_features_has_the_images_of_a_split(
 def test_an_index_moves_with_its_model_and_photographs(
     model: SearchModel, photographs: Path, tmp_path: Path
 ) -> None:
-    build_index(model.path, tmp_path / "index.h5", photographs)
+    build_index(Path(shutil.copy(model.path, tmp_path)), tmp_path / "index.h5", photographs)
     before = open_index(tmp_path / "index.h5")
     moved = tmp_path.with_name(f"{tmp_path.name}-moved")
     tmp_path.rename(moved)

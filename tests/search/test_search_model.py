@@ -16,9 +16,9 @@ from search.index import Index
 from search.model import SearchModel
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> SearchModel:
-    return make_model(tmp_path / "model.pt")
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> SearchModel:
+    return make_model(tmp_path_factory.mktemp("model") / "model.pt")
 
 
 @pytest.fixture
