@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from project import FINISHED, TABLES, TWO_LANGUAGES, Project, copy_of, finished
 
-from pipeline.settings import merge
+from pipeline.settings.merge import merge
 
 pytestmark = pytest.mark.integration
 
