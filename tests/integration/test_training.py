@@ -122,73 +122,16 @@ def frozen_inputs(inputs: Inputs, things: dict[str, list[str]], tmp_path: Path) 
     return Inputs(inputs.sentences, [], files, inputs.features)
 
 
-@pytest.mark.parametrize(
-    ("branches", "layers", "expected"),
-    [
-        ("shared", "shared", {"en": 78.5, "de": 76.4}),
-        ("separate", "separate", {"en": 82.6, "de": 73.6}),
-    ],
-)
 def test_a_model_learns_from_frozen_sentence_vectors(
-    frozen_inputs: Inputs,
-    experiment: dict[str, Any],
-    tmp_path: Path,
-    branches: str,
-    layers: str,
-    expected: dict[str, float],
+    frozen_inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
-    experiment |= {"branches": branches, "neighborhood": None, "classifier": None}
-    experiment["model"] |= {"recurrent": "mlp", "universal_layers": layers}
+    experiment |= {"neighborhood": None, "classifier": None}
+    experiment["model"] |= {"recurrent": "mlp", "universal_layers": "shared"}
     model = train_model(frozen_inputs, experiment, tmp_path)
     result = evaluate_model(frozen_inputs, model, tmp_path)
-    assert_found(result, expected)
+    assert_found(result, {"en": 78.5, "de": 76.4})
     assert [result["test"][language]["sentences_without_known_words"] for language in ("en", "de")] == [0, 0]
     assert model.stat().st_size < 50_000  # the vectors are data, no part of the model
-
-
-@pytest.mark.parametrize(
-    ("branches", "similarity", "ranking", "expected"),
-    [
-        (
-            "separate",
-            "cosine",
-            {"margin": 0.2, "hinge": "sum", "caption_caption": 1.0},
-            {"en": 79.2, "de": 73.6},
-        ),
-        pytest.param(
-            "separate",
-            "order",
-            {"margin": 0.05, "hinge": "sum", "caption_caption": 1.0},
-            {"en": 72.2, "de": 75.0},
-        ),
-        (
-            "shared",
-            "cosine",
-            {"margin": 0.2, "hinge": "max", "caption_caption": 2.0},
-            {"en": 82.6, "de": 83.3},
-        ),
-    ],
-)
-def test_earlier_systems_learn_from_the_captions(
-    inputs: Inputs,
-    experiment: dict[str, Any],
-    tmp_path: Path,
-    branches: str,
-    similarity: str,
-    ranking: dict[str, Any],
-    expected: dict[str, float],
-) -> None:
-    experiment |= {"branches": branches, "neighborhood": None, "classifier": None}
-    experiment |= {"matching": None, "ranking": ranking}
-    experiment["model"] |= {
-        "encoder": "vse", "word_vectors": "scratch", "recurrent": "gru", "similarity": similarity,
-    }  # fmt: skip
-    experiment["training"] |= {"max_grad_norm": 2.0, "sentences_per_image": 1}
-    result = evaluate_model(inputs, train_model(inputs, experiment, tmp_path), tmp_path)
-    assert_found(result, expected)
-    curves = pd.read_csv(tmp_path / "curves.csv")
-    assert {"caption_image", "caption_caption"} < set(curves.columns)
-    assert "matching" not in curves
 
 
 def test_the_ranks_of_an_evaluation_give_its_recalls_again(

@@ -131,6 +131,11 @@ def test_backgrounds_are_drawn_and_vary(name: str) -> None:
     assert not np.array_equal(np.asarray(first), np.asarray(second))
 
 
+def test_no_background_is_drawn_as_another() -> None:
+    names = list(concepts().backgrounds)
+    assert len({draw_background(name, Random(0)).tobytes() for name in names}) == len(names)
+
+
 def test_every_object_and_activity_is_drawn() -> None:
     empty = np.asarray(draw_scene_image(Scene("desert", ()), Random(0)), dtype=int)
     pictured = [Group(kind) for kind, thing in concepts().objects.items() if thing.glyph]
