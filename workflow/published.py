@@ -32,7 +32,7 @@ from pipeline.tables.show import row_names
 from workflow.orders import order_counts, own_support
 
 FOLDER = Path("results/published")
-PAGES = ("README.md", "docs/*.md", "results/published/**/*.md")
+PAGES = ("README.md", "config/README.md", "docs/*.md", "results/published/**/*.md")
 KINDS = "recalls|differences|gain|settings|verdicts|orders"
 BLOCK = re.compile(rf"^<!-- ({KINDS}) (.*?) -->\n.*?^<!-- end -->", re.M | re.S)
 
