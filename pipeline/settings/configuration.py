@@ -34,8 +34,8 @@ class Configuration(LearningBlocks):
     seeds: Annotated[list[Seed], Field(min_length=1), Unique] = Field(default=[0])
     """seeds; every model is trained with each of them"""
     report: Annotated[list[str], Field(min_length=1), Unique] = Field(default=[])
-    """tables to include in results/report.html and results/claims.csv, such as [table2, table4]; by default
-    all
+    """tables to include in results/report.html and results/claims.csv, such as [table2]; default: the tables
+    of data sets of source custom, or all if there are none
     """
     tensorboard: bool = False
     """whether trainings write event files, into work/{scale}/tensorboard; changes no result and reruns

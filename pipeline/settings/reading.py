@@ -17,6 +17,7 @@ from pipeline.settings.configuration import Configuration
 from pipeline.settings.contradictions import contradictions
 from pipeline.settings.experiments import makeable_tables
 from pipeline.settings.merge import merge
+from pipeline.tables.settings import Table
 
 HEADING = "The configuration has mistakes:"
 
@@ -42,13 +43,42 @@ def load(user: Mapping[str, Any], folder: Path) -> Configuration:
     values = merge(merge(values, of_scale), _with_norwegian(user))
     written = Configuration.from_values(values, HEADING, context=LATER)
     tables = {name: table.with_added_rows() for name, table in written.tables.items()}
-    settings = written.model_copy(update={"tables": tables})
-    if "report" not in settings.model_fields_set:
-        settings = settings.model_copy(update={"report": makeable_tables(settings)})
-    raise_together(contradictions(settings.model_copy(update={"tables": written.tables})), HEADING)
+    settings = _with_own_tables(written.model_copy(update={"tables": tables}))
+    raise_together(
+        contradictions(settings.model_copy(update={"tables": settings.tables | written.tables})), HEADING
+    )
     if scale == "paper" and not settings.images.list:
         settings._papers_data.extend(_papers_data(settings.datasets, of_scale.get("datasets", {})))
     return settings
+
+
+# Rows of the table that a data set of a user's own has, as in the MULE paper.
+_OWN_ROWS = [
+    {"method": "EmbN", "single_model": "N", "experiment": "embn"},
+    {"method": "PARALLEL-EmbN", "single_model": "Y", "experiment": "parallel-embn"},
+    {"method": "MULE full", "single_model": "Y", "experiment": "mule-full"},
+]
+
+
+def _with_own_tables(settings: Configuration) -> Configuration:
+    """The configuration with a table for each data set of a user's own that no table shows.
+
+    The report has only tables of such data sets, if there are any, unless it is configured.
+    """
+    own = [
+        name for name, data in settings.datasets.items() if data.source == "custom" and not data.stands_for
+    ]
+    shown = {column for table in settings.tables.values() for column in table.columns}
+    new = {
+        name: Table.model_validate({"columns": {name: settings.datasets[name].languages}, "rows": _OWN_ROWS})
+        for name in own
+        if name not in {*shown, *settings.tables}
+    }
+    settings = settings.model_copy(update={"tables": settings.tables | new})
+    if "report" in settings.model_fields_set:
+        return settings
+    names = [name for name, table in settings.tables.items() if table.columns.keys() & set(own)]
+    return settings.model_copy(update={"report": names or makeable_tables(settings)})
 
 
 def _papers_data(datasets: Mapping[str, Dataset], of_paper: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.settings.configuration import Configuration
 
-MERGED_BLOCKS = ("Configuration", "Dataset", "Experiment", "Table")  # from several files
+MERGED_BLOCKS = ("Configuration", "Dataset", "Experiment", "Table", "Row")  # from several files
 
 
 def schema() -> dict[str, Any]:

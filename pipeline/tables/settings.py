@@ -1,9 +1,9 @@
 """Settings of tables: their rows and columns, and what the stages that fill them depend on."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pipeline.common.block import Block, Number, Seed, Sparse, Unique, did_you_mean
 from pipeline.datasets.settings import LanguageCode, Languages, Origins, Scale
@@ -20,11 +20,11 @@ class Row(Sparse):
     section: str | None = None
     """part of the table, such as (a)"""
     row: Number
-    """its number, 0 or more"""
+    """its number, 0 or more; default: after the row before it"""
     group: str | None = None
     """heading above the row"""
     method: str
-    """what the paper calls the method"""
+    """what the paper calls the method; default: the experiment"""
     training_data: str | None = None
     """the paper's name for the training data"""
     single_model: Literal["Y", "N"] | None = None
@@ -65,6 +65,24 @@ class Table(Sparse):
     """the rows, each an experiment"""
     add_rows: Annotated[list[Row], Field(min_length=1)] | None = None
     """further rows, after those of the table, which need not be repeated"""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_numbers_and_methods(cls, values: Any) -> Any:
+        """The table as written, with the number and the method of rows that have none."""
+        if not isinstance(values, dict):
+            return values
+        number, found = 0, dict(values)
+        for key in ("rows", "add_rows"):
+            if not isinstance(found.get(key), list):
+                continue
+            found[key] = list(found[key])
+            for place, row in enumerate(found[key]):
+                if isinstance(row, dict):
+                    row = {"row": number + 1, "method": row.get("experiment"), **row}
+                    number = row["row"] if isinstance(row["row"], int) else number
+                    found[key][place] = row
+        return found
 
     def contradictions(self) -> Iterator[str]:
         """Two rows share a number, or a row has a column that its table lacks."""

@@ -274,6 +274,24 @@ def test_rows_are_added_to_a_table_without_repeating_it() -> None:
     assert table.rows[-1].as_values() == mine
 
 
+def test_five_lines_make_a_table_of_ones_own_data() -> None:
+    settings = load(datasets={"birds": own()})
+    table = settings.tables["birds"]
+    assert (settings.report, table.columns) == (["birds"], {"birds": ["en", "sw"]})
+    shown = [(row.row, row.method, row.single_model, row.experiment) for row in table.rows]
+    assert shown == [
+        (1, "EmbN", "N", "embn"),
+        (2, "PARALLEL-EmbN", "Y", "parallel-embn"),
+        (3, "MULE full", "Y", "mule-full"),
+    ]
+    rows = [{"experiment": "embn"}, {"row": 7, "experiment": "smalr"}]
+    mine = {"columns": {"birds": ["en"]}, "rows": rows, "add_rows": [{"experiment": "mule-nc"}]}
+    written = load(datasets={"birds": own()}, tables={"mine": mine})
+    assert written.report == ["mine"] and "birds" not in written.tables
+    found = [(row.row, row.method) for row in written.tables["mine"].rows]
+    assert found == [(1, "embn"), (7, "smalr"), (8, "mule-nc")]
+
+
 SHARED = {"branches": "shared", "captions": "human"}
 VSE = {"model": {"encoder": "vse", "word_vectors": "scratch"}}
 HYBRID = {**SHARED, "embedding": "hybrid"}
@@ -362,7 +380,6 @@ CONTRADICTIONS: list[tuple[dict[str, Any], list[str]]] = [
     ),
     (added(row=1), ["add_rows.0.row: found 1", "also the number of rows.0"]),
     (added(row=20, experiment="nobody"), ["add_rows.0.experiment: no experiment 'nobody'"]),
-    (added(), ["add_rows.0.row: Field required"]),
 ]
 
 
