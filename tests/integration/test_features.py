@@ -13,6 +13,9 @@ import timm
 import torch
 from PIL import Image
 
+from pipeline.images import extract
+from pipeline.training import loop
+
 ROOT = Path(__file__).parents[2]
 IMAGES = 40
 # A block after each photograph, so that a kill loses little.
@@ -45,6 +48,11 @@ def test_killed_runs_end_with_the_undisturbed_result(tmp_path: Path) -> None:
     assert last.returncode == 0, log
     assert "have been extracted before" in log
     assert output.read_bytes() == (tmp_path / "whole.h5").read_bytes()
+
+
+def test_a_kill_costs_at_most_a_minute() -> None:
+    assert 0 < extract.SECONDS_OF_A_BLOCK <= 60
+    assert 0 < loop.SECONDS_BETWEEN_CHECKPOINTS <= 60
 
 
 def write_photographs(folder: Path) -> None:

@@ -149,7 +149,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
 
 @pytest.fixture(scope="module")
 def queries(files: Inputs, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Path]:
-    """Tables of translations with their reports, by pair; German is translated into French via English."""
+    """Tables of translations by pair; German is translated into French via English."""
     folder, draw = tmp_path_factory.mktemp("queries"), np.random.default_rng(7)
     captions = captions_by_language(files, with_changes({}, 0))
     paths = {}
@@ -164,18 +164,14 @@ def queries(files: Inputs, tmp_path_factory: pytest.TempPathFactory) -> dict[tup
 def write_translation(
     rows: list[Row], source: str, target: str, path: Path, draw: np.random.Generator
 ) -> None:
-    """Word for word, all splits, images in other orders; some captions have none, some no known word."""
-    lost = [row for row in rows if draw.random() < 0.12]
-    rest = [row for row in rows if row not in lost]
-    images = draw.permutation(sorted({row["image"] for row in rest}))
-    rest = [row for image in images for row in rest if row["image"] == image]
+    """Word for word, all splits, in another order; some captions have none, some no known word."""
+    rest = [row for row in rows if draw.random() >= 0.12]
+    rest = [rest[place] for place in draw.permutation(len(rest))]
     translated: list[tuple[str, ...]] = [
         (row["image"], row["split"], target, translation(row, source, target, draw), "dictionary", source)
         for row in rest
     ]
     table_of(translated).assign(number=[row["number"] for row in rest]).to_csv(path, index=False)
-    left_out = [{"image": row["image"], "caption": row["caption"]} for row in lost]
-    path.with_suffix(".json").write_text(json.dumps({"captions_left_out": left_out}))
 
 
 def translation(row: Row, source: str, target: str, draw: np.random.Generator) -> str:
@@ -184,12 +180,7 @@ def translation(row: Row, source: str, target: str, draw: np.random.Generator) -
 
 
 def read_tables(paths: dict[tuple[str, str], Path], split: str) -> Tables:
-    tables = {}
-    for pair, path in paths.items():
-        left_out = json.loads(path.with_suffix(".json").read_text())["captions_left_out"]
-        rows = [row for row in read_rows([path]) if row["split"] == split]
-        tables[pair] = rows, {(row["image"], row["caption"]) for row in left_out}
-    return tables
+    return {pair: [row for row in read_rows([path]) if row["split"] == split] for pair, path in paths.items()}
 
 
 # --- Random numbers
@@ -416,7 +407,7 @@ def assert_consistency(
     assert evaluation["queries"] == how["kind"]
     assert evaluation["query_translations"] == {
         "-".join(pair): {"dictionary": sum(row["image"] in one.splits.test.images for row in rows)}
-        for pair, (rows, _) in read_tables(queries, "test").items()
+        for pair, rows in read_tables(queries, "test").items()
     }
     assert set(evaluation["test"]) == set(by_language) == set(combined)
     for code, near in combined.items():

@@ -30,8 +30,7 @@ from reference.training import (
 Explored = Mapping[tuple[str, int], int]  # by language and word id: which of its best entries it takes
 Masked = Mapping[str, list[list[bool]]]  # by language, of each word of each sentence
 Pair = tuple[str, str]  # source and target language
-# Rows of translations, and the (image, caption) that have none.
-Tables = Mapping[Pair, tuple[list[Row], set[tuple[str, str]]]]
+Tables = Mapping[Pair, list[Row]]  # translations in any order, each with the number of its caption
 
 # --- Which entry a word takes (Section 3.1)
 
@@ -256,26 +255,10 @@ def sentences_with_mask(weights: Weights, sentences: Sentences, masked: Masked) 
 # --- Cross-lingual consistency (Section 3.4)
 
 
-def translations_of(rows: Sequence[Row], tables: Tables, pair: Pair) -> list[Row | None]:
-    """For each caption its translation, or None; through English if the last translation is from English.
-
-    An image's translations are in the order of its captions.
-    """
-    table, left_out = tables[pair]
-    if any(row["source_language"] != pair[0] for row in table):
-        english = translations_of(rows, tables, (pair[0], "en"))
-        every = tables[pair[0], "en"][0]
-        onward = dict(zip(map(id, every), in_order(every, table, left_out), strict=True))
-        return [None if row is None else onward[id(row)] for row in english]
-    return in_order(rows, table, left_out)
-
-
-def in_order(rows: Sequence[Row], table: Sequence[Row], left_out: set[tuple[str, str]]) -> list[Row | None]:
-    """Each caption's translation by its place among the captions of its image."""
-    rest: dict[str, list[Row]] = {}
-    for row in table:
-        rest.setdefault(row["image"], []).append(row)
-    return [None if (row["image"], row["caption"]) in left_out else rest[row["image"]].pop(0) for row in rows]
+def translations_of(rows: Sequence[Row], table: Sequence[Row]) -> list[Row | None]:
+    """For each caption its translation, perhaps through English, or None."""
+    of_caption = {(row["image"], row["number"]): row for row in table}
+    return [of_caption.get((row["image"], row["number"])) for row in rows]
 
 
 def translated_queries(
@@ -292,7 +275,7 @@ def translated_queries(
     """
     queries = {}
     for code, index in words.items():
-        texts = list(rows) if code == language else translations_of(rows, tables, (language, code))
+        texts = list(rows) if code == language else translations_of(rows, tables[language, code])
         ids = [
             (split.images.index(row["image"]), word_ids(text["tokens"] if text else "", index, longest))
             for row, text in zip(rows, texts, strict=True)
