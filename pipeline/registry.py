@@ -25,6 +25,7 @@ SPELLED = {"liwe": "pipeline.models.liwe:SpelledWords"}
 TRANSLATORS = {
     "dictionary": "pipeline.translation.dictionary:dictionary_translator",
     "marian": "pipeline.translation.marian:MarianTranslator",
+    "trained": "pipeline.translation.marian:MarianTranslator",
 }
 SERVICES = "pipeline.translation.web:WebTranslator"
 

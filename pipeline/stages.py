@@ -77,6 +77,7 @@ _TABLE = (
         idle_threads_sleep=True,
     ),
     Stage("import-features", "pipeline.images.imported:import_features", _IMAGES),
+    Stage("train-translator", "pipeline.training.translator:train_translator", _TRANSLATION, gpu=True),
     Stage("translate", "pipeline.translation.translate:translate_captions", _TRANSLATION, gpu=True),
     Stage(
         "measure-translation-quality",

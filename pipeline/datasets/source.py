@@ -120,8 +120,8 @@ class Source:
         part_files: by part, pattern of its published files, with `{language}`.
         parts_are_tokenised: whether these are published as tokens.
         project_files: files of this project that it is made of, perhaps with `{language}`.
-        parallel_files: pattern of the files with human translations to measure translators with, where they
-            are not in the caption tables.
+        parallel_files: pattern of the files with human translations to train and measure translators
+            with, where they are not in the caption tables.
         human_translations: whether there are any, in these files or in the caption tables.
         on_request: data available only on request; None if all data are public.
         flickr_names: whether photographs are named as in Flickr8k and Multi30K.

@@ -25,10 +25,12 @@ LOGS = "work/logs/{scale}"
 PREFETCHED_MODELS = SCALE + "/prefetched-models.txt"
 TEXT = SCALE + "/text/{language}.csv"  # Multi30K's published captions in a language
 TEXT_VECTORS = SCALE + "/text/{language}.bin"  # FastText vectors that are trained on them
+TRANSLATOR = SCALE + "/translators/{source}-{target}"  # trained on human translations of captions
 FEATURE_CACHE = SCALE + "/partial/{dataset}-features{suffix}"
 PRETRAINING_CHECKPOINT = SCALE + "/checkpoints/{dataset}-{experiment}-{seed}-pretraining.pt"
 ASSIGNMENT_CHECKPOINT = SCALE + "/checkpoints/{dataset}-assignment-{digest}-{seed}.pt"
 CHECKPOINT = SCALE + "/checkpoints/{dataset}-{experiment}-{seed}.pt"
+TRANSLATOR_CHECKPOINT = SCALE + "/checkpoints/translator-{source}-{target}.pt"
 
 # Of a data set.
 DATASET = SCALE + "/{dataset}"

@@ -13,7 +13,7 @@ from pipeline import registry
 from pipeline.common.errors import InputError
 from pipeline.datasets.settings import BorrowedCaptions
 from pipeline.plan import paths
-from pipeline.plan.captions import tokens
+from pipeline.plan.captions import all_splits, tokens
 from pipeline.plan.plan import Plan, files_in
 from pipeline.plan.requests import require_providers
 from pipeline.plan.sources import DICTIONARIES
@@ -21,15 +21,19 @@ from pipeline.settings.translations import is_borrowed, needs_query_translation,
 from pipeline.translation.settings import (
     DictionaryProvider,
     FilesProvider,
+    LocalModel,
     MarianProvider,
     Provider,
     ServiceProvider,
+    TrainedProvider,
 )
 
 Files = dict[str, list[str]]  # of a job, by name
 
 # The files that some translation or its measurement reads; those of the model are no arguments.
-_NAMES = ("captions", "images", "sentences", "target_sentences", "dictionaries", "model", "task1")
+_NAMES = (
+    "captions", "images", "sentences", "target_sentences", "dictionaries", "translator", "model", "task1"
+)  # fmt: skip
 NOTHING: Files = {name: [] for name in _NAMES}
 
 
@@ -108,6 +112,8 @@ class Translation:
                 "target_sentences": tokens(self.plan, self.dataset, [self.target] if own else []),
                 "dictionaries": [dictionary(self.plan, self.dataset, self.source, self.target)],
             }
+        if isinstance(self.settings, TrainedProvider):
+            return {"translator": [self.plan.path(paths.TRANSLATOR, source=self.source, target=self.target)]}
         if isinstance(self.settings, MarianProvider):
             return {"model": files_in(self.settings.model_of(self.source, self.target))}
         return {}
@@ -136,7 +142,7 @@ class Translation:
     @property
     def minutes(self) -> int:
         """The time limit in minutes, which is long because of the limits on requests."""
-        return 1440 if isinstance(self.settings, MarianProvider | ServiceProvider) else 60
+        return 1440 if isinstance(self.settings, LocalModel | ServiceProvider) else 60
 
     @property
     def services(self) -> int:
@@ -145,7 +151,7 @@ class Translation:
 
     @property
     def gpus(self) -> int:
-        if not isinstance(self.settings, MarianProvider):
+        if not isinstance(self.settings, LocalModel):
             return 0
         return {"cpu": 0, "cuda": 1}.get(self.settings.device, self.plan.settings.gpu)
 
@@ -227,6 +233,33 @@ def _existing(path: str, other: str) -> str:
     return path
 
 
+def translator_sources(plan: Plan, source: str, target: str) -> Files:
+    """Human translations that a translator learns from, and the images that it must not see, by name.
+
+    The captions are Multi30K's task 1 if a data set of this run is from Multi30K, or else the data sets' own.
+    """
+    inputs: Files = {"captions": [], "task1": [], "splits": all_splits(plan)}
+    for dataset, data in plan.datasets.items():
+        if plan.source(dataset).parallel_files:
+            return inputs | {"captions": [], "task1": _task1(plan, dataset)}
+        inputs["captions"] += [
+            plan.path(paths.CAPTIONS, dataset=dataset, language=language)
+            for language in data.languages
+            if language in (source, target)
+        ]
+    return inputs
+
+
+def translator_folder(plan: Plan, source: str, target: str) -> list[str]:
+    """The argument of the folder with Multi30K's files; none if the translator reads caption tables."""
+    return [f"--multi30k={paths.SOURCES}"] if translator_sources(plan, source, target)["task1"] else []
+
+
+def _task1(plan: Plan, dataset: str) -> list[str]:
+    pattern = plan.source(dataset).parallel_files
+    return [paths.SOURCE_FILE.format(file=name) for name in plan.sources if re.search(pattern, name)]
+
+
 class Measurement(Translation):
     """The quality of a pair's translations, measured against human translations if the data set has any."""
 
@@ -237,8 +270,7 @@ class Measurement(Translation):
         """Files with human translations, by name."""
         source = self.plan.source(self.dataset)
         if source.parallel_files:
-            names = [name for name in self.plan.sources if re.search(source.parallel_files, name)]
-            return {"task1": [paths.SOURCE_FILE.format(file=name) for name in names]}
+            return {"task1": _task1(self.plan, self.dataset)}
         if not source.human_translations:
             return {}
         return {"captions": [self._file(paths.CAPTIONS, code) for code in (self.source, self.target)]}

@@ -30,6 +30,7 @@ from pipeline.training.settings import (
     ParameterSettings,
     PretrainSchedule,
     PretrainSettings,
+    Resources,
     SelectionRecord,
     SelectionRules,
     SmalrParameterSettings,
@@ -37,6 +38,7 @@ from pipeline.training.settings import (
     TaskTraining,
     TrainingSchedule,
     TrainSettings,
+    TranslatorSettings,
 )
 from pipeline.words.settings import BertSettings, SentenceVectorSettings, WordSettings
 
@@ -217,6 +219,13 @@ def bert_settings(settings: Configuration, dataset: str) -> BertSettings:
         caption_origins=settings.datasets[dataset].caption_origins,
         max_tokens=settings.bert.max_tokens,
         threads=settings.training.threads,
+    )
+
+
+def translator_settings(settings: Configuration) -> TranslatorSettings:
+    """What the training of a translator depends on besides its captions."""
+    return TranslatorSettings(
+        **dict(_fields(settings.translation.translator)), **dict(_fields(_part(Resources, settings.training)))
     )
 
 

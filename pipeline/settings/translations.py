@@ -20,6 +20,8 @@ PROVIDERS = {
     "`url`",
     "marian": "models on this machine; `model`, a folder or a name on the Hugging Face hub, such as "
     "Helsinki-NLP/opus-mt-{source}-{target}",
+    "trained": "a small translator, trained on human translations of captions between English and other "
+    "languages",
     "files": "translations that came with the data; `origin`, as in their caption tables",
     "dictionary": "MUSE's dictionaries, downloaded or in the folder `translation.dictionaries`; one language "
     "is English. It translates WORD BY WORD: rows made with it are marked and cannot be compared with the "
@@ -120,13 +122,14 @@ def consistency_pairs(settings: Configuration, dataset: str, name: str) -> list[
 def via_english(settings: Configuration, dataset: str, pair: str) -> bool:
     """Whether queries are translated into English first, because no provider translates the pair itself.
 
-    Dictionaries have English on one side, and published translations exist for one pair.
+    Dictionaries and trained translators have English on one side, and published translations exist for one
+    pair.
     """
     if "en" in pair.split("-") or "en" not in settings.datasets[dataset].languages:
         return False
     default = settings.translation.default
     has_provider = pair in settings.translation.pairs
-    return not has_provider and default is not None and default.provider in ("dictionary", "files")
+    return not has_provider and default is not None and default.provider in ("dictionary", "trained", "files")
 
 
 def is_borrowed(settings: Configuration, dataset: str, pair: str) -> bool:

@@ -19,6 +19,7 @@ from pipeline.models.settings import (
     RunSettings,
     Triplets,
 )
+from pipeline.translation.settings import TranslatorTraining
 
 Captions = Literal["human", "human+mt", "mt", "augmented"]
 Part = Literal["translation", "comparable"]
@@ -70,6 +71,10 @@ class Training(TrainingSchedule):
 
     image_groups: bool = True
     """whether images are sampled equally from the groups of a data set, if it has any"""
+
+
+class TranslatorSettings(TranslatorTraining, Resources):
+    """What the training of a translator depends on besides its captions."""
 
 
 class Pretraining(Block):

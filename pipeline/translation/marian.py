@@ -43,6 +43,8 @@ class MarianTranslator(CachedTranslator):
         self._network.eval().to(self.device)
         self._max_tokens = min(_MAX_TOKENS, self._network.config.max_position_embeddings)
         model = _weights_digest(folder) if Path(name).is_dir() else f"{name}@{folder.name}"
+        if trained_on := getattr(self._network.config, "trained_on", ""):
+            model = f"{model} trained on {trained_on}"  # the digest of its captions
         version = " ".join(filter(None, (model, self.prefix, f"beams {self.beams}")))
         super().__init__(Model("marian", version, source, target), cache)
         log.info("marian: %s, version %s, on %s", name, version, self.device)

@@ -12,9 +12,9 @@ import pandas as pd
 
 from pipeline.common.files import atomic_write
 from pipeline.datasets.languages import language
-from pipeline.datasets.published import text_lines
-from pipeline.datasets.sources.multi30k import FOLDER
 from pipeline.datasets.table import read_captions
+from pipeline.translation.parallel import COLUMNS as PARALLEL
+from pipeline.translation.parallel import multi30k_translations, pairs_between, translations_in
 from pipeline.translation.settings import ProviderBlock
 from pipeline.translation.translate import Translator, translator_of
 
@@ -23,8 +23,6 @@ COLUMNS = [
     "without_translation", "BLEU", "chrF", "BLEU_signature", "chrF_signature", "note",
 ]  # fmt: skip
 
-_MULTI30K = ("de", "fr", "cs")  # task 1; test_2016_flickr
-_PARALLEL = ["sentence", "source", "target", "caption", "origin", "translation"]  # columns of references
 NO_REFERENCE = "no human translation of the same sentences"
 
 
@@ -39,6 +37,7 @@ def measure_translation_quality(
     captions: Sequence[Path] = (),
     dictionaries: Sequence[Path] = (),
     target_sentences: Path | None = None,
+    translator: Path | None = None,
     cache: Path | None = None,
     requests_per_second: float = 1.0,
 ) -> None:
@@ -57,22 +56,23 @@ def measure_translation_quality(
         dictionaries: with dictionary: en-de.txt or de-en.txt, in MUSE's format.
         target_sentences: with dictionary: sentence table of the target language, whose training captions
             decide between a word's translations.
-        cache: with marian and services: SQLite file of all translations, created if missing.
+        translator: with trained: output of `train-translator`.
+        cache: with marian, trained and services: SQLite file of all translations, created if missing.
         requests_per_second: with services.
     """
-    parallel = pd.DataFrame(columns=_PARALLEL, dtype="str")
+    parallel = pd.DataFrame(columns=PARALLEL, dtype="str")
     if multi30k is not None:
-        parallel = multi30k_translations(multi30k)
+        parallel = multi30k_translations(multi30k, "test")
     elif captions:
-        parallel = translations_in(pd.concat(map(read_captions, captions), ignore_index=True))
-    translator, provider = None, "files"
+        parallel = translations_in(pd.concat(map(read_captions, captions), ignore_index=True), "test")
+    chosen, provider = None, "files"
     if settings is not None and not pairs_between(parallel, source, target).empty:
         provider = settings.provider
     if settings is not None and provider != "files":
-        translator = translator_of(
-            settings, source, target, dictionaries, target_sentences, cache, requests_per_second
+        chosen = translator_of(
+            settings, source, target, dictionaries, target_sentences, translator, cache, requests_per_second
         )
-    rows = quality_table(parallel, source, target, translator, provider)
+    rows = quality_table(parallel, source, target, chosen, provider)
     _write(rows.assign(scale=scale, dataset=dataset, split="test"), output)
 
 
@@ -148,61 +148,3 @@ def _write(table: pd.DataFrame, output: Path) -> None:
     rows = table.reindex(columns=COLUMNS).sort_values(["dataset", "source", "target", "provider"])
     with atomic_write(output) as temporary:
         rows.to_csv(temporary, index=False, lineterminator="\n")
-
-
-def pairs_between(parallel: pd.DataFrame, source: str, target: str) -> pd.DataFrame:
-    """Sentences of a language pair with their translations; human translations serve in both directions."""
-    forwards = parallel[(parallel["source"] == source) & (parallel["target"] == target)]
-    if not forwards.empty:
-        return forwards
-    back = parallel[
-        (parallel["source"] == target) & (parallel["target"] == source) & (parallel["origin"] == "human")
-    ]
-    return back.rename(columns={"caption": "translation", "translation": "caption"})
-
-
-def multi30k_translations(folder: Path) -> pd.DataFrame:
-    """Multi30K's test set of 2016 (task 1): 1,000 English captions with human translations in De, Fr and Cs.
-
-    Its German captions are not in the caption table, whose German captions are independent (task 2).
-
-    Args:
-        folder: sources, laid out as HOST/PATH.
-    """
-    lines = {
-        code: text_lines(folder / f"{FOLDER}/task1/raw/test_2016_flickr.{code}.gz")
-        for code in ("en", *_MULTI30K)
-    }
-    rows = [
-        (str(number), "en", code, caption, "human", translation)
-        for code in _MULTI30K
-        for number, (caption, translation) in enumerate(zip(lines["en"], lines[code], strict=True))
-    ]
-    return pd.DataFrame(rows, columns=_PARALLEL)
-
-
-def translations_in(captions: pd.DataFrame) -> pd.DataFrame:
-    """The test captions of a caption table with their translations, human and other.
-
-    An image's translations of one origin follow the order of its captions: Flickr8K-CN gives all five
-    (zhm, zhg, zhb), the demo the first. Not for Multi30K, where French and Czech translate any of five.
-    """
-    test = captions[captions["split"] == "test"]
-    own = test[(test["source_language"] == "") & (test["origin"] == "human")]
-    translations = test[test["source_language"] != ""]
-    pairs = translations.merge(
-        own[["image", "language", "number", "caption"]],
-        left_on=["image", "source_language", "number"],
-        right_on=["image", "language", "number"],
-        suffixes=("_made", "_own"),
-    )
-    return pd.DataFrame(
-        {
-            "sentence": pairs["image"] + "#" + pairs["number"].astype(str),
-            "source": pairs["source_language"],
-            "target": pairs["language_made"],
-            "caption": pairs["caption_own"],
-            "origin": pairs["origin"],
-            "translation": pairs["caption_made"],
-        }
-    )

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from pipeline.common.block import Block, Count, PathText, Rate, Text, text_check
+from pipeline.common.block import Block, Count, Fraction, PathText, Rate, Seed, Text, text_check
 from pipeline.datasets.languages import unknown_code
 from pipeline.datasets.settings import LanguageCode
 
@@ -54,8 +54,19 @@ class DictionaryProvider(TranslatorBlock):
     provider: Literal["dictionary"]
 
 
-class MarianProvider(TranslatorBlock):
-    """Models on this machine."""
+class LocalModel(TranslatorBlock):
+    """A translator on this machine, of transformers' architecture Marian."""
+
+    beams: Count = 4
+    """beams of the search"""
+    batch_size: Count = 32
+    """captions in a batch"""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """cpu, cuda, or auto: cuda where there is one"""
+
+
+class MarianProvider(LocalModel):
+    """Published models, or models of one's own."""
 
     provider: Literal["marian"]
     model: PathText
@@ -64,16 +75,20 @@ class MarianProvider(TranslatorBlock):
     """commit or tag of a model on the hub"""
     prefix: str = ""
     """what a multilingual model expects before each caption, such as >>fra<<"""
-    beams: Count = 4
-    """beams of the search"""
-    batch_size: Count = 32
-    """captions in a batch"""
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    """cpu, cuda, or auto: cuda where there is one"""
 
     def model_of(self, source: str, target: str) -> str:
         """The folder or name of the model of a pair."""
         return self.model.replace("{source}", source).replace("{target}", target)
+
+
+class TrainedProvider(LocalModel):
+    """Translators that this run trains on human translations of captions (translation.translator)."""
+
+    provider: Literal["trained"]
+
+    def with_model(self, folder: str) -> MarianProvider:
+        """The provider of a translator in a folder."""
+        return MarianProvider(**{**self.as_values(), "provider": "marian"}, model=folder)
 
 
 class ServiceProvider(TranslatorBlock):
@@ -93,8 +108,46 @@ class ServiceProvider(TranslatorBlock):
 
 
 Provider = Annotated[
-    DictionaryProvider | FilesProvider | MarianProvider | ServiceProvider, Field(discriminator="provider")
+    DictionaryProvider | FilesProvider | MarianProvider | TrainedProvider | ServiceProvider,
+    Field(discriminator="provider"),
 ]
+
+
+class TranslatorTraining(Block):
+    """A small translator, trained on human translations of captions (provider `trained`)."""
+
+    held_out: Literal["run", "test"] = "test"
+    """images whose captions it does not learn from: all of the run, or only for validation and testing"""
+    vocabulary_size: Count = 5000
+    """word pieces of both languages together"""
+    size: Count = 160
+    """size of a token's hidden state"""
+    inner_size: Count = 320
+    """size of the feed-forward layers"""
+    heads: Count = 4
+    """attention heads"""
+    encoder_layers: Count = 3
+    """layers of the encoder"""
+    decoder_layers: Count = 3
+    """layers of the decoder"""
+    dropout: Fraction = 0.15
+    """dropout"""
+    label_smoothing: Fraction = 0.1
+    """probability spread over all word pieces"""
+    batch_size: Count = 128
+    """pairs of captions in a batch"""
+    steps: Count = 4000
+    """optimisation steps of each direction"""
+    warm_up: Count = 400
+    """steps in which the learning rate rises"""
+    learning_rate: Rate = 1.0e-3
+    """highest learning rate of Adam"""
+    validate_every: Count = 250
+    """steps between two validations (BLEU)"""
+    validation_images: Count = 300
+    """images that are neither in the run nor learned from, for validation"""
+    seed: Seed = 0
+    """seed of weights, order, dropout and validation images"""
 
 
 class _AnyProvider(Block):
@@ -111,14 +164,18 @@ class Translation(Block):
     """
     pairs: dict[PairText, Provider] = Field(default={})
     """a provider for pairs of languages, such as {en-zh: {provider: files, origin: google}}"""
+    translator: TranslatorTraining = Field(default_factory=TranslatorTraining)
+    """of the provider {provider: trained}"""
     cache: PathText = "work/translations.sqlite"
     """cache of machine translations, shared by all scales"""
     requests_per_second: Rate = 1.0
     """requests to a web service; it changes no translation and reruns nothing"""
 
     def contradictions(self) -> Iterator[str]:
-        if isinstance(marian := self.default, MarianProvider) and (
-            "{target}" not in marian.model or marian.prefix
+        if (
+            isinstance(marian := self.default, MarianProvider)
+            and marian.provider == "marian"
+            and ("{target}" not in marian.model or marian.prefix)
         ):
             yield (
                 f".default: model {marian.model!r} with prefix {marian.prefix!r} serves one target language "

@@ -16,7 +16,13 @@ from pipeline.datasets.select import original_captions
 from pipeline.datasets.split import read_split
 from pipeline.datasets.table import read_captions, read_sentences, write_sentences
 from pipeline.datasets.tokenize import with_tokens
-from pipeline.translation.settings import DictionaryProvider, FilesProvider, ProviderBlock, ServiceProvider
+from pipeline.translation.settings import (
+    DictionaryProvider,
+    FilesProvider,
+    ProviderBlock,
+    ServiceProvider,
+    TrainedProvider,
+)
 from pipeline.translation.translation_status import OK, translation_status
 
 log = logging.getLogger("pipeline")
@@ -45,6 +51,7 @@ def translate_captions(
     splits: Sequence[str] = (),
     dictionaries: Sequence[Path] = (),
     target_sentences: Path | None = None,
+    translator: Path | None = None,
     cache: Path | None = None,
     requests_per_second: float = 1.0,
     captions: Path | None = None,
@@ -63,7 +70,8 @@ def translate_captions(
         dictionaries: with dictionary: en-de.txt or de-en.txt, in MUSE's format.
         target_sentences: with dictionary: sentence table of the target language, whose training captions
             decide between a word's translations.
-        cache: with marian and services: SQLite file of all translations, created if missing.
+        translator: with trained: output of `train-translator`.
+        cache: with marian, trained and services: SQLite file of all translations, created if missing.
         requests_per_second: with services.
         captions: with files: caption table that contains the translations.
         images: with files: output of `split`: keep only its images, with its split.
@@ -78,11 +86,11 @@ def translate_captions(
             raise InputError(
                 f"provider {settings.provider}: --sentences is missing, the captions to translate."
             )
-        translator = translator_of(
-            settings, source, target, dictionaries, target_sentences, cache, requests_per_second
+        chosen = translator_of(
+            settings, source, target, dictionaries, target_sentences, translator, cache, requests_per_second
         )
         originals = read_sentences(sentences)
-        table = translate(originals, translator, settings.provider, source_origin, splits or SPLITS)
+        table = translate(originals, chosen, settings.provider, source_origin, splits or SPLITS)
     write_sentences(table, output)
 
 
@@ -92,6 +100,7 @@ def translator_of(
     target: str,
     dictionaries: Sequence[Path],
     target_sentences: Path | None,
+    trained: Path | None,
     cache: Path | None,
     requests_per_second: float,
 ) -> Translator:
@@ -100,6 +109,10 @@ def translator_of(
     if isinstance(settings, DictionaryProvider):
         translator: Translator = kind(source, target, dictionaries, target_sentences)
         return translator
+    if isinstance(settings, TrainedProvider):
+        if trained is None:
+            raise InputError("provider trained: --translator is missing, the output of `train-translator`.")
+        settings = settings.with_model(str(trained))
     if cache is None:
         raise InputError(
             f"provider {settings.provider}: --cache is missing, the file that keeps its answers."

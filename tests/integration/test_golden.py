@@ -79,7 +79,7 @@ PAPER: dict[str, Any] = {
 FLICKR8K: dict[str, Any] = {
     "scale": "flickr8k",
     "seeds": [3],
-    "translation": {"pairs": {"de-en": {"provider": "google"}}},
+    "translation": {"pairs": {"de-en": {"provider": "google"}, "en-fr": {"provider": "trained"}}},
 }
 
 # Dry runs that together have jobs of every rule.

@@ -13,7 +13,8 @@ from pipeline.datasets.sources.flickr8kcn import flickr8kcn_captions
 from pipeline.datasets.sources.multi30k import FOLDER
 from pipeline.datasets.table import caption_table, write_captions
 from pipeline.stages import STAGES
-from pipeline.translation.quality import multi30k_translations, quality_table, scores, translations_in
+from pipeline.translation.parallel import multi30k_translations, translations_in
+from pipeline.translation.quality import quality_table, scores
 
 MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
 
@@ -43,8 +44,8 @@ class Upper:
 
 
 def test_translations_follow_the_order_of_an_images_captions() -> None:
-    found = translations_in(caption_table(ROWS))
-    assert found.to_numpy().tolist() == [
+    found = translations_in(caption_table(ROWS), "test")
+    assert found.drop(columns="image").to_numpy().tolist() == [
         ["1#0", "en", "zh", "A dog.", "human", "一只狗。"],
         ["1#1", "en", "zh", "A cat.", "human", "一只猫。"],
         ["1#0", "en", "zh", "A dog.", "google", "狗。"],
@@ -68,7 +69,9 @@ def test_chinese_and_japanese_are_not_split_by_spaces() -> None:
 
 
 def test_published_translations_and_a_translator_are_measured_side_by_side() -> None:
-    table = quality_table(translations_in(caption_table(ROWS)), "en", "zh", Upper("en", "zh"), "upper")
+    table = quality_table(
+        translations_in(caption_table(ROWS), "test"), "en", "zh", Upper("en", "zh"), "upper"
+    )
     assert table[["provider", "version", "sentences"]].to_numpy().tolist() == [
         ["google", "published", 2],
         ["upper", "1", 2],
@@ -78,7 +81,9 @@ def test_published_translations_and_a_translator_are_measured_side_by_side() -> 
 
 
 def test_a_service_and_the_translations_that_it_published_are_measured_separately() -> None:
-    table = quality_table(translations_in(caption_table(ROWS)), "en", "zh", Upper("en", "zh"), "google")
+    table = quality_table(
+        translations_in(caption_table(ROWS), "test"), "en", "zh", Upper("en", "zh"), "google"
+    )
     assert table[["provider", "version"]].to_numpy().tolist() == [["google", "published"], ["google", "1"]]
     assert table.loc[0, "chrF"] > 50
     assert table.loc[1, "chrF"] < 10
@@ -88,13 +93,15 @@ def test_a_service_and_the_translations_that_it_published_are_measured_separatel
 def test_words_are_those_of_the_target_language(target: str, words: str) -> None:
     source = {"zh": "en", "en": "zh"}[target]
     table = quality_table(
-        translations_in(caption_table(ROWS)), source, target, Upper(source, target), "upper"
+        translations_in(caption_table(ROWS), "test"), source, target, Upper(source, target), "upper"
     )
     assert all(f"tok:{words}" in signature for signature in table["BLEU_signature"])
 
 
 def test_human_translations_serve_in_both_directions() -> None:
-    table = quality_table(translations_in(caption_table(ROWS)), "zh", "en", Upper("zh", "en"), "upper")
+    table = quality_table(
+        translations_in(caption_table(ROWS), "test"), "zh", "en", Upper("zh", "en"), "upper"
+    )
     assert table[["provider", "sentences"]].to_numpy().tolist() == [["upper", 2]]
 
 
@@ -124,29 +131,32 @@ def test_the_table_has_all_pairs_and_marks_those_without_a_reference(tmp_path: P
 
 
 def test_multi30ks_human_translations_follow_its_lines(tmp_path: Path) -> None:
-    folder = tmp_path / FOLDER / "task1" / "raw"
-    folder.mkdir(parents=True)
+    task = tmp_path / FOLDER / "task1"
+    for folder in ("raw", "image_splits"):
+        (task / folder).mkdir(parents=True)
+    (task / "image_splits/test_2016_flickr.txt").write_text("7.jpg\n9.jpg\n")
     for code in ("en", "de", "fr", "cs"):
         lines = "".join(f"{code} {number}\n" for number in range(2))
-        (folder / f"test_2016_flickr.{code}.gz").write_bytes(gzip.compress(lines.encode()))
-    table = multi30k_translations(tmp_path)
-    assert table[["sentence", "target", "caption", "translation"]].to_numpy().tolist() == [
-        [str(number), code, f"en {number}", f"{code} {number}"]
+        (task / f"raw/test_2016_flickr.{code}.gz").write_bytes(gzip.compress(lines.encode()))
+    table = multi30k_translations(tmp_path, "test")
+    assert table[["image", "target", "caption", "translation"]].to_numpy().tolist() == [
+        [image, code, f"en {number}", f"{code} {number}"]
         for code in ("de", "fr", "cs")
-        for number in range(2)
+        for number, image in enumerate(["7", "9"])
     ]
 
 
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
 def test_the_published_translations() -> None:
     assert MIRROR is not None
-    task1 = multi30k_translations(Path(MIRROR))
+    task1 = multi30k_translations(Path(MIRROR), "test")
     assert task1.groupby("target").size().to_dict() == {"de": 1000, "fr": 1000, "cs": 1000}
     split = flickr8k_split(Path(MIRROR))
     flickr = translations_in(
         pd.concat(
             caption_table(flickr8kcn_captions(Path(MIRROR), language, split)) for language in ("en", "zh")
-        )
+        ),
+        "test",
     )
     table = quality_table(flickr, "en", "zh").set_index("provider")
     assert table["sentences"].to_dict() == {"baidu": 5000, "google": 5000}

@@ -78,6 +78,16 @@ def multi30k_part(folder: Path, part: str, language: str, split: Mapping[str, st
     return [caption._replace(caption=" ".join(caption.caption.split())) for caption in captions]
 
 
+def translated_lines(folder: Path, split: str) -> tuple[list[str], dict[str, list[str]]]:
+    """Images of a published split in task 1, and their captions by language: English and its translations."""
+    lines = {
+        language: text_lines(folder / path)
+        for language in _TASKS
+        for path in _paths(1, "raw", split, language)
+    }
+    return task_images(folder, 1, split), lines
+
+
 def _captions(folder: Path, task: int, kind: str, language: str, split: Mapping[str, str]) -> list[Caption]:
     source_language = "en" if task == 1 and language != "en" else ""
     captions = []
@@ -128,7 +138,7 @@ SOURCE = Source(
         for part, task in ((TRANSLATION, "task1"), (COMPARABLE, "task2"))
     },
     parts_are_tokenised=True,
-    parallel_files=r"task1/raw/test_2016_flickr\.\w\w\.gz$",
+    parallel_files=r"task1/(image_splits/|raw/(train|test_2016_flickr)\.\w\w\.gz$)",
     human_translations=True,
     flickr_names=True,
     read_split=_read_split,

@@ -1,0 +1,140 @@
+"""The translator: what it learns from, that it learns, and that a killed training ends with equal bytes."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+
+import pandas as pd
+import pytest
+
+from pipeline.common.errors import InputError
+from pipeline.datasets.split import write_split
+from pipeline.datasets.table import caption_table, write_captions
+from pipeline.training import loop, translator
+from pipeline.training.settings import TranslatorSettings
+from pipeline.translation.settings import TrainedProvider
+from pipeline.translation.translate import translator_of
+
+MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
+IMAGES = 150
+WORDS = {
+    "a": "ein", "red": "rotes", "blue": "blaues", "old": "altes", "new": "neues", "car": "Auto",
+    "house": "Haus", "horse": "Pferd", "boat": "Boot", "near": "neben", "under": "unter",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def captions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Captions of a tiny grammar with human translations, and the split of two runs."""
+    random, rows = Random(0), []
+    for image in map(str, range(IMAGES)):
+        thing = [["a"], ["red", "blue", "old", "new"], ["car", "house", "horse", "boat"]]
+        english = [random.choice(words) for words in (*thing, ["near", "under"], *thing)]
+        german = [WORDS[word] for word in english]
+        split = "test" if int(image) < 10 else "train"
+        rows += [(image, split, "en", " ".join(english), "human", "")]
+        rows += [(image, split, "de", " ".join(german), "human", "en")]
+    folder = tmp_path_factory.mktemp("captions")
+    for language, table in caption_table(rows).groupby("language"):
+        write_captions(table, folder / f"{language}.csv")
+    write_split({image: split for image, split, *_ in rows}, folder / "split.csv")
+    write_split({str(image): "train" for image in range(10, 40)}, folder / "other.csv")
+    return folder
+
+
+def train(
+    captions: Path, folder: Path, split: str = "split", pair: str = "en-de", **settings: object
+) -> Path:
+    sizes = {
+        "size": 32, "inner_size": 64, "encoder_layers": 1, "decoder_layers": 1, "heads": 2, "dropout": 0.0,
+        "vocabulary_size": 60, "batch_size": 64, "steps": 6, "validate_every": 3, "warm_up": 40,
+        "learning_rate": 1.0e-2, "validation_images": 10, "threads": 1,
+    }  # fmt: skip
+    source, target = pair.split("-")
+    translator.train_translator(
+        source,
+        target,
+        TranslatorSettings.model_validate(sizes | settings),
+        splits=[captions / f"{split}.csv"],
+        checkpoint=folder / "checkpoint.pt",
+        output=folder / "model",
+        code="1",
+        captions=[captions / "en.csv", captions / "de.csv"],
+    )
+    return folder / "model"
+
+
+def contents(folder: Path) -> Mapping[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize(
+    ("pair", "caption", "expected"),
+    [
+        ("en-de", "a red car near a old boat", "ein rotes Auto neben ein altes Boot"),
+        ("de-en", "ein neues Haus unter ein blaues Pferd", "a new house under a blue horse"),
+    ],
+)
+def test_it_learns_either_direction(
+    captions: Path, tmp_path: Path, pair: str, caption: str, expected: str
+) -> None:
+    model = train(captions, tmp_path, pair=pair, steps=400, validate_every=100, warm_up=20, batch_size=128)
+    assert pd.read_csv(model / "curves.csv")["BLEU"].iloc[-1] > 90
+    provider = TrainedProvider(provider="trained")
+    source, target = pair.split("-")
+    chosen = translator_of(provider, source, target, [], None, model, tmp_path / "cache.sqlite", 1.0)
+    assert chosen.translate([caption]) == [expected]
+    assert "trained on" in chosen.version
+
+
+@pytest.mark.parametrize(("held_out", "split", "learned"), [("test", "split", 130), ("run", "other", 100)])
+def test_images_are_held_out(
+    captions: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, held_out: str, split: str, learned: int
+) -> None:
+    """150 images, of which 10 are for testing and 10 validate the translator; another run has 30 of them."""
+    caplog.set_level("INFO", "pipeline")
+    train(captions, tmp_path, split, held_out=held_out)
+    assert f"learns from {learned} captions, validates with 10" in caplog.text
+
+
+def test_without_enough_captions_it_is_refused(captions: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"found human translations of 0 images.*held_out: run"):
+        train(captions, tmp_path, held_out="run")
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("steps", [1, 3, 5])
+def test_a_killed_training_ends_with_the_same_bytes(
+    captions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    whole = train(captions, tmp_path / "whole", dropout=0.2)
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    save, saved = loop.Job.save, 0
+
+    def killed(job: loop.Job, state: Mapping[str, object]) -> None:
+        nonlocal saved
+        save(job, state)
+        saved += 1
+        if saved == steps:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(loop.Job, "save", killed)
+        train(captions, tmp_path / "killed", dropout=0.2)
+    assert contents(train(captions, tmp_path / "killed", dropout=0.2)) == contents(whole)
+
+
+def test_two_languages_without_translations_are_refused(captions: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="found human translations of 0 images"):
+        train(captions, tmp_path, pair="en-fr")
+
+
+@pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
+def test_multi30ks_captions_of_no_image_of_the_run(tmp_path: Path) -> None:
+    assert MIRROR is not None
+    from pipeline.translation.parallel import multi30k_translations
+
+    table = multi30k_translations(Path(MIRROR), "train")
+    assert table.groupby("target").size().to_dict() == {"de": 29000, "fr": 29000, "cs": 29000}
+    assert not set(table["image"]) & set(multi30k_translations(Path(MIRROR), "test")["image"])
