@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from pipeline.common.errors import InputError
+from pipeline.datasets.sampling import training_images_after
 from pipeline.datasets.source import Inputs, Source, SourceKeys
 from pipeline.datasets.sources import source_named
 from pipeline.datasets.split import read_split, write_split
@@ -48,6 +49,8 @@ def read_source_captions(
     output: Path,
     sources: Path = SOURCES,
     requested: Path | None = None,
+    captioned_images: float = 1.0,
+    origin: str = "human",
 ) -> None:
     """Read a data set's captions in one language.
 
@@ -59,6 +62,9 @@ def read_source_captions(
         output: caption table to write.
         sources: folder of published files, laid out as HOST/PATH.
         requested: folder or archive of the data that their owners give on request.
+        captioned_images: fraction of the training images whose captions of the language's own origin are
+            read. The fractions of a language are nested: 0.3 has the images of 0.15.
+        origin: of the language's own captions.
 
     Raises:
         InputError: data are missing or wrong; all that is wrong with a file is listed.
@@ -69,7 +75,10 @@ def read_source_captions(
     if source.on_request and language in source.on_request.languages:
         _check_requested(source, requested, "read-captions")
     keys = settings.only(source.caption_keys)
-    captions = source.read_captions(keys, Inputs(sources, requested), language, read_split(split))
+    splits = read_split(split)
+    captions = source.read_captions(keys, Inputs(sources, requested), language, splits)
+    left_out = training_images_after(captioned_images, splits, language)
+    captions = [caption for caption in captions if caption.origin != origin or caption.image not in left_out]
     write_captions(mended_captions(caption_table(captions)), output)
 
 

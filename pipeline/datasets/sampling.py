@@ -1,4 +1,4 @@
-"""Samples of *Lessons*: some captions of each image, and halves of the training images.
+"""Samples: of each image's captions and halves of the training images (*Lessons*), or a fraction of these.
 
 Each sample is written to a file, so that experiments that should share captions or images do.
 """
@@ -96,3 +96,10 @@ def halves(split: Mapping[str, str], seed: int, language: str | None = None) -> 
         )
     order = pd.Series(images).sample(frac=1, random_state=_generator(seed, language or "", "halves"))
     return {image: "first" if place < len(images) // 2 else "second" for place, image in enumerate(order)}
+
+
+def training_images_after(fraction: float, split: Mapping[str, str], language: str) -> set[str]:
+    """The training images that come after a fraction of them, in an order of the language's own."""
+    images = pd.Series(sorted(image for image, name in split.items() if name == "train"), dtype=str)
+    order = images.sample(frac=1, random_state=_generator(0, language, "captioned images"))
+    return set(order[round(fraction * len(order)) :])

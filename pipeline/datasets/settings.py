@@ -9,6 +9,7 @@ from pipeline.common.block import (
     LARGEST,
     Block,
     Count,
+    Fraction,
     PathText,
     Seed,
     Text,
@@ -58,6 +59,10 @@ class Dataset(SourceKeys):
     """for a translated language, the data set of the same images whose captions are its translations"""
     caption_origins: Origins = Field(default={})
     """for a language without human captions, the origin of its captions, such as {ja: google}"""
+    captioned_images: dict[LanguageCode, Fraction] = Field(default={})
+    """for a language, the fraction of the training images whose own captions are read, such as {zh: 0.15};
+    other training images have only the translations that came with the data
+    """
     groups: list[list[LanguageCode]] = Field(default=[])
     """sets of languages whose images are sampled equally often, such as [[en], [en, ja]]; [] samples all
     images alike
@@ -78,9 +83,13 @@ class Dataset(SourceKeys):
     def contradictions(self) -> Iterator[str]:
         yield from super().contradictions()
         yield from self._of_source()
-        in_groups = {code for group in self.groups for code in group}
-        for key, codes_of_key in (("caption_origins", set(self.caption_origins)), ("groups", in_groups)):
-            for code in sorted(codes_of_key - set(self.languages)):
+        codes_of_keys: dict[str, set[str]] = {
+            "caption_origins": set(self.caption_origins),
+            "captioned_images": set(self.captioned_images),
+            "groups": {code for group in self.groups for code in group},
+        }
+        for key, codes in codes_of_keys.items():
+            for code in sorted(codes - set(self.languages)):
                 yield f".{key}: {code!r} is not among its languages {self.languages}"
         for key in ("languages", "translated_languages"):
             for mistake in filter(None, map(without_tokenizer, sorted(getattr(self, key)))):

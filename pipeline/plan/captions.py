@@ -152,6 +152,13 @@ def caption_settings(plan: Plan, dataset: str) -> SourceKeys:
     return plan.datasets[dataset].only(plan.source(dataset).caption_keys)
 
 
+def captioned_images(plan: Plan, dataset: str, language: str) -> str:
+    """Arguments of `read-captions` where only a fraction of the training images has captions."""
+    fraction = plan.datasets[dataset].captioned_images.get(language, 1)
+    origin = own_origin(plan, dataset, language)
+    return f"--captioned-images {fraction:g} --origin {origin}" if fraction < 1 else ""
+
+
 def multi30k_text(plan: Plan, language: str) -> list[str]:
     """Multi30K's published captions in a language."""
     pattern = source_named("multi30k").caption_files[language]

@@ -9,7 +9,7 @@ from published import MULTI30K_IMAGES, caption, write_multi30k
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.lessons_parts import caption_part, source_part
-from pipeline.datasets.sampling import caption_sample, halves
+from pipeline.datasets.sampling import caption_sample, halves, training_images_after
 from pipeline.datasets.source import Inputs, PartKeys
 from pipeline.datasets.table import caption_table, read_sentences, write_sentences
 from pipeline.demo.sentences import translated_captions, write_demo_captions
@@ -287,3 +287,11 @@ def test_a_half_with_captions_of_one_image_is_refused_in_every_language(write_ca
     write_sentences(table[table["image"] != "1"], write_captions / "comparable-en.csv")
     with pytest.raises(InputError, match=r"en: training captions of 1(.|\n)*de: training captions of 1"):
         select(selected_captions(write_captions, halved=True), 1, write_captions)
+
+
+def test_fractions_of_the_training_images_are_nested() -> None:
+    split = {f"i{number}": "train" for number in range(20)} | {"v": "val", "t": "test"}
+    left_out = {share: training_images_after(share, split, "zh") for share in (0.15, 0.3, 1)}
+    assert {share: len(images) for share, images in left_out.items()} == {0.15: 17, 0.3: 14, 1: 0}
+    assert left_out[0.3] < left_out[0.15] < {image for image, name in split.items() if name == "train"}
+    assert training_images_after(0.3, split, "ja") != left_out[0.3]

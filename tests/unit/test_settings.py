@@ -1,5 +1,6 @@
 """The configuration: all mistakes are reported together; a stage gets what it depends on and nothing else."""
 
+import re
 from collections.abc import Iterator
 from functools import reduce
 from pathlib import Path
@@ -37,10 +38,11 @@ def flickr8k_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("file", sorted(CONFIG.glob("*-*.yaml")), ids=lambda file: file.stem)
 @pytest.mark.usefixtures("flickr8k_paths")
 def test_the_files_for_configfile_are_valid(file: Path) -> None:
-    flickr8k = file.stem.startswith("flickr8k-")
-    below = reading.read(CONFIG / "flickr8k-small.yaml") if flickr8k else {}
-    settings = load(**merge(below, reading.read(file)))
-    assert settings.scale == ("flickr8k" if flickr8k else "demo")
+    """Over the files that the command at its top names before it."""
+    settings: dict[str, Any] = {}
+    for name in dict.fromkeys(re.findall(r"config/([\w-]+\.yaml)", file.read_text().partition("\n#\n")[0])):
+        settings = merge(settings, reading.read(CONFIG / name))
+    assert load(**settings).scale == ("flickr8k" if file.stem.startswith("flickr8k-") else "demo")
 
 
 def test_an_empty_block_empties_pairs_weights_and_origins_and_no_other() -> None:

@@ -29,9 +29,11 @@ rule read_captions:
     params:
         settings=for_job(captions.caption_settings),
         requested=lambda w, input: input.requested[:1],
+        captioned=for_job(captions.captioned_images),
     shell:
         "python -m pipeline read-captions --language {wildcards.language} "
-        "--split {input.split:q} --settings {params.settings:q} --requested {params.requested:q} --output {output:q}"
+        "--split {input.split:q} --settings {params.settings:q} --requested {params.requested:q} {params.captioned} "
+        "--output {output:q}"
 
 
 rule tokenize:
