@@ -26,7 +26,6 @@ from pipeline.models.model import load_model
 from pipeline.settings.merge import merge
 from pipeline.settings.reading import read
 from pipeline.tables.evaluations import Evaluations
-from pipeline.tables.statistics import percentages
 from pipeline.training.data import Inputs
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 
@@ -132,22 +131,6 @@ def test_a_model_learns_from_frozen_sentence_vectors(
     assert_found(result, {"en": 78.5, "de": 76.4})
     assert [result["test"][language]["sentences_without_known_words"] for language in ("en", "de")] == [0, 0]
     assert model.stat().st_size < 50_000  # the vectors are data, no part of the model
-
-
-def test_the_ranks_of_an_evaluation_give_its_recalls_again(
-    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
-) -> None:
-    experiment["training"]["epochs"] = 2
-    result = evaluate_model(inputs, train_model(inputs, experiment, tmp_path), tmp_path)
-    assert (
-        b".part" not in (tmp_path / "test-ranks.csv.gz").read_bytes()[:64]
-    )  # no name of a temporary file: equal ranks are equal bytes
-    evaluations = Evaluations([tmp_path / "test.json"], [0])
-    for language in ("en", "de"):
-        hits = evaluations.hits(("things", "mule-nc-lc", "original"), language)
-        assert len(hits) == 12
-        for metric, value in percentages(hits).items():
-            assert value == pytest.approx(result["test"][language][metric])
 
 
 def as_configured(file: str) -> dict[str, Any]:
@@ -293,17 +276,6 @@ def command(inputs: Inputs, settings: dict[str, Any], folder: Path) -> list[str]
         "--curves", str(folder / "curves.csv"),
         "--output", str(folder / "model.pt"),
     ]  # fmt: skip
-
-
-def test_a_checkpoint_of_other_settings_is_not_continued(
-    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
-) -> None:
-    experiment["training"]["epochs"] = 2
-    (tmp_path / "clean").mkdir()
-    clean = train_model(inputs, experiment, tmp_path / "clean")
-    (tmp_path / "checkpoint.pt").write_bytes(b"")
-    torch.save({"fingerprint": "another"}, tmp_path / "checkpoint.pt")
-    assert same_weights(clean, train_model(inputs, experiment, tmp_path))
 
 
 def test_pretraining_trains_only_the_linear_layers(

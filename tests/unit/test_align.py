@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.words.align import align_vectors, mean_cosine, procrustes, word_pairs
+from pipeline.words.align import align_vectors, procrustes, word_pairs
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 
 EN = Vocabulary("en", ["", "cat", "dog", "red"], np.array([[0, 0], [1, 0], [0, 1], [2, 1]], np.float32))
@@ -46,14 +46,6 @@ def test_pairs_need_both_words_in_the_vocabularies(dictionary: Path) -> None:
     pairs = word_pairs(DE, EN, [dictionary])
     named = {(DE.words[one], EN.words[other]) for one, other in pairs}
     assert named == {("katze", "cat"), ("hund", "dog"), ("rot", "red")}
-
-
-def test_mean_cosine_by_hand() -> None:
-    one, other = (
-        np.array([[2, 0], [0, 1], [1, 1]], np.float32),
-        np.array([[1, 0], [1, 0], [1, 1]], np.float32),
-    )
-    assert mean_cosine(one, other) == pytest.approx((1 + 0 + 1) / 3)
 
 
 def test_every_word_is_rotated_and_padding_stays(tmp_path: Path, dictionary: Path) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from small import fill, hybrid_values
-from torch import Tensor, nn
+from torch import nn
 
 from pipeline.common.errors import InputError
 from pipeline.models.embedding import Pretrained, Sizes
@@ -101,22 +101,6 @@ def test_only_words_in_the_batch_have_a_gradient() -> None:
     assert table is not None and entries is not None
     assert table.abs().sum(1).gt(0).tolist() == [False, True]
     assert entries.abs().sum(1).gt(0).tolist() == [False, False, True, False]
-
-
-def test_gradients_are_those_of_finite_differences() -> None:
-    made = hybrid(masks=True)
-    sentences = {"en": Sentences(torch.tensor([[1, 2, 4], [3, 5, 0]]), torch.tensor([3, 2]))}
-    names = ["entries.weight", "en.table.weight", "en.projection.weight", "en.projection.bias"]
-    begin = [made.get_parameter(name).detach().clone().requires_grad_() for name in names]
-
-    def read(*values: Tensor) -> Tensor:
-        entries = torch.cat([torch.zeros(1, 2), values[0][1:]])  # padding's row is not a weight
-        state = dict(zip(names, [entries, *values[1:]], strict=True))
-        with torch.nn.utils.stateless._reparametrize_module(made, state):
-            words = made.read(sentences)
-            return words.means.square().sum() + words.in_order().square().sum()
-
-    assert torch.autograd.gradcheck(read, begin)
 
 
 def test_own_vectors_are_regularised_and_entries_are_not() -> None:

@@ -13,7 +13,7 @@ from pipeline.datasets.sampling import caption_sample, halves, training_images_a
 from pipeline.datasets.source import Inputs, PartKeys
 from pipeline.datasets.table import caption_table, read_sentences, write_sentences
 from pipeline.demo.sentences import translated_captions, write_demo_captions
-from pipeline.evaluation.inputs import original_sentences, read_vocabularies
+from pipeline.evaluation.inputs import read_vocabularies
 from pipeline.words.selection import select_captions, union_of_words
 from pipeline.words.settings import SelectedLanguage, SelectionSettings
 
@@ -89,14 +89,6 @@ def test_the_demo_translates_the_first_english_caption(tmp_path: Path) -> None:
         own = pd.read_csv(tmp_path / f"{language}.csv", keep_default_na=False)
         translated = translated_captions("multi30k", language, 3, 27)
         assert [caption.caption for caption in translated] == list(own["caption"][::each])
-
-
-def test_the_demo_translates_into_german_too(tmp_path: Path) -> None:
-    translated = translated_captions("multi30k", "de", 3, 27)
-    write_demo_captions("multi30k", "de", tmp_path / "de.csv", 3, 27)
-    own = pd.read_csv(tmp_path / "de.csv", keep_default_na=False)
-    assert len(translated) == 27 and {caption.source_language for caption in translated} == {"en"}
-    assert [caption.caption for caption in translated] != list(own["caption"][::5])
 
 
 def five_each() -> pd.DataFrame:
@@ -233,13 +225,6 @@ def test_words_that_are_rare_in_every_language_are_unknown(write_captions: Path)
         "<start> hund a <end>",
         "<start> <unk> hund <end>",
     ]
-
-
-def test_human_translations_are_used_next_to_independent_captions(write_captions: Path) -> None:
-    """If a language has both, MULE leaves the translations out; a selection names what it reads."""
-    select(selected_captions(write_captions), 2, write_captions)
-    own = original_sentences([write_captions / "de.csv"], ["de"], {})["de"]
-    assert own["split"].value_counts().to_dict() == {"train": 4, "val": 2, "test": 1}
 
 
 def test_halves_and_the_captions_of_all_images_to_pair(tmp_path: Path) -> None:

@@ -95,15 +95,6 @@ def test_the_halves_of_the_text_have_equal_or_disjoint_images() -> None:
     assert pairs([of["en", "first"], of["de", "second"]]) == 0
 
 
-def test_any_two_halves_of_the_published_code_share_half_of_their_images() -> None:
-    """As many images are shared where the text says "overlap" as where it says "disjoint"."""
-    english, german = (halves(split(), 0, language) for language in ("en", "de"))
-    first = {image for image, half in english.items() if half == "first"}
-    shared = [len(first & {i for i, half in german.items() if half == name}) for name in ("first", "second")]
-    assert sum(shared) == 14_500
-    assert [round(100 * number / 14_500) for number in shared] == [50, 50]
-
-
 def test_46_possible_pairs_come_from_the_comparable_part_with_french_and_czech() -> None:
     """Section 6.2 adds the comparable part to the translations, which makes 61 pairs of an image, not 46.
 
@@ -115,9 +106,3 @@ def test_46_possible_pairs_come_from_the_comparable_part_with_french_and_czech()
     both = [pd.concat([part("translation", code), part("comparable", code)]) for code in ("en", "de")]
     assert pairs([*comparable, *other]) == 46 * 29_000
     assert pairs([*both, *other]) == 61 * 29_000
-
-
-def test_the_english_translation_part_is_one_of_the_five_independent_captions() -> None:
-    """So with both parts every image has one English caption twice."""
-    alike = part("translation", "en").merge(part("comparable", "en"), on=["image", "tokens"])
-    assert alike["image"].nunique() == 29_000

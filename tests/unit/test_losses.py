@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -29,11 +28,6 @@ WEIGHTS = Matching()  # 1.5, 1 and 0.05, as in the paper
 
 Vectors = NDArray[np.float64]
 Slots = list[list[int]]  # of each language's sentences
-
-
-def unit(generator: np.random.Generator, rows: int, size: int = 6) -> Vectors:
-    vectors = generator.normal(size=(rows, size))
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 def normalized(vectors: Sequence[Tensor]) -> list[Tensor]:
@@ -188,20 +182,6 @@ def test_matching_by_hand(count: int, terms: tuple[float, ...]) -> None:
     loss = matching_loss(images, sentences, segments_at(slots, [2]), triplets, WEIGHTS)
     for found in (loss, matching_by_reading(images, [sentences], slots, triplets, WEIGHTS)):
         assert found.item() == pytest.approx(expected, rel=1e-6)
-
-
-@pytest.mark.parametrize("kind", ["euclidean", "cosine"])
-def test_gradients_equal_finite_differences(kind: Literal["euclidean", "cosine"]) -> None:
-    generator = np.random.default_rng(3)
-    triplets = Triplets(margin=0.5, num_hard_negatives=3, distance=kind)
-    parts = segments_at([[0, 0, 1, 1, 2, 2, 3, 3]], [2])
-
-    def loss(images: Tensor, sentences: Tensor) -> Tensor:
-        images, sentences = normalized([images, sentences])
-        return matching_loss(images, sentences, parts, triplets, WEIGHTS)
-
-    inputs = tuple(torch.tensor(unit(generator, rows), requires_grad=True) for rows in (4, 8))
-    assert torch.autograd.gradcheck(loss, inputs, eps=1e-6, atol=1e-6)
 
 
 def test_the_classifiers_loss_is_a_mean_over_sentences_or_over_languages() -> None:

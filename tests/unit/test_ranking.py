@@ -137,30 +137,6 @@ def test_captions_of_one_language_or_without_a_weight_have_no_term_between_them(
     assert list(ranking_terms(axes, [axes, axes], *ranking(between=0.0))) == ["caption_image"]
 
 
-@pytest.mark.parametrize("hinge", ["sum", "max"])
-@pytest.mark.parametrize("kind", ["cosine", "order"])
-def test_gradients_equal_finite_differences(kind: str, hinge: Hinge) -> None:
-    generator = torch.Generator().manual_seed(5)
-
-    def make_anchored(vectors: Tensor, slots: Tensor) -> Slotted:
-        unit = F.normalize(vectors, dim=-1)
-        return Slotted(unit.abs() if kind == "order" else unit, slots)
-
-    def loss(images: Tensor, first: Tensor, second: Tensor) -> Tensor:
-        slots = torch.arange(4)
-        languages = [make_anchored(first, slots.repeat_interleave(2)), make_anchored(second, slots[1:])]
-        terms = ranking_terms(
-            make_anchored(images, slots), languages, *ranking(hinge, kind, 0.3, between=0.5)
-        )
-        return torch.stack(list(terms.values())).sum()
-
-    inputs = [
-        torch.randn(rows, 6, dtype=torch.double, generator=generator).requires_grad_() for rows in (4, 8, 3)
-    ]
-    assert loss(*inputs).item() > 0
-    assert torch.autograd.gradcheck(loss, inputs, eps=1e-6, atol=1e-6)
-
-
 def test_order_similarities_are_the_same_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     captions, images = torch.rand(7, 5), torch.rand(4, 5)
     whole = similarities(captions, images, "order")
