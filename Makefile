@@ -11,7 +11,8 @@ SEARCHED := work/demo/multi30k/experiments/mule-full/seed0
 
 help:
 	@echo "make demo   results/table4.csv on synthetic data: five to fifteen minutes on 2 cores after installation, 400 MB disk"
-	@echo "make search a page to search the demo's test scenes with its model, at http://127.0.0.1:8000"
+	@echo "make search PHOTOS=FOLDER  search your photographs in English, German, French and Czech, at http://127.0.0.1:8000"
+	@echo "make search a page to search the demo's test scenes with its model"
 	@echo "make test   unit tests and the real workflow, all but those marked slow: five to ten minutes on 2 cores after installation"
 	@echo "make test-all  all tests, also those marked slow (pyproject.toml says which): half an hour to an hour on 2 cores"
 	@echo "make coverage  lines and branches that make test reaches"
@@ -36,8 +37,13 @@ demo: $(READY)
 	@echo "  . .venv/bin/activate && snakemake -n results/report.html   what the other tables need"
 
 search: $(READY)
+ifdef PHOTOS
+	$(RUN) python -m pipeline build-index --model models/flickr8k/model.pt --photographs "$(PHOTOS:~/%=$(HOME)/%)" --output work/search.h5
+	$(RUN) python -m pipeline serve work/search.h5 $(if $(DISPLAY)$(WAYLAND_DISPLAY),--browser)
+else
 	$(RUN) snakemake $(SEARCHED)/index.h5 --cores all
 	$(RUN) python -m pipeline serve $(SEARCHED)/index.h5
+endif
 
 test: $(READY)
 	@echo "Unit and integration tests, except those marked slow (pyproject.toml says which)."

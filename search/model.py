@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("pipeline")
 
-BATCH = 8  # photographs in one pass
+CROPS = 10  # in one pass; more memory at a time takes longer to get from the system than to compute
 
 Photograph = Path | BinaryIO
 Searched = Literal["images", "captions"]
@@ -77,11 +77,8 @@ class SearchModel:
     def __init__(self, path: Path, device: torch.device, weights: str | Path | None = None):
         network, self.record = load_model(path)
         settings, words = self.record.settings, self.record.words
-        if (
-            settings.model.encoder == "liwe"
-            or getattr(settings, "selection", None)
-            or not words.keys() >= set(settings.languages)
-        ):
+        has_words = settings.model.encoder != "liwe" and words.keys() >= set(settings.languages)
+        if not has_words or getattr(settings, "selection", None):
             raise InputError(
                 f"{path}: cannot be searched with. Give a model that reads word vectors (not BERT, LIWE or "
                 "*Lessons*)."
@@ -181,8 +178,9 @@ class SearchModel:
         """
         from pipeline.images.crops import UnreadableImage, read_image, resize_image
 
-        batch = BATCH if len(photographs) > 1 else 1
-        backbone, resize = self._backbone(batch), self.record.features["resize"]
+        resize, crops = self.record.features["resize"], self.record.features["crops"]
+        batch = CROPS // crops if len(photographs) > 1 else 1
+        backbone = self._backbone(batch)
 
         def pixels(photograph: Photograph) -> Tensor | str:
             try:

@@ -8,6 +8,8 @@ import io
 import logging
 import random
 import secrets
+import threading
+import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -48,6 +50,7 @@ def serve(
     port: int = 8000,
     allowed_host: Sequence[str] = (),
     model: Path | None = None,
+    browser: bool = False,
 ) -> None:
     """Serve a page for searching an index, on this machine.
 
@@ -57,12 +60,14 @@ def serve(
         port: port of the page.
         allowed_host: names by which a proxy on this machine asks for the page, besides localhost.
         model: model of the index, if it has moved.
+        browser: whether to open the page in a browser.
     """
     torch.set_num_threads(1)  # of each request; several requests compute at the same time
     opened = open_index(index, photographs)
     app = create_app(load(model or opened.model), opened, allowed_host)
     log.info("http://127.0.0.1:%d/ ; Ctrl-C ends it", port)
-    # No log of requests, since URLs contain queries.
+    if browser:  # a second later, when the page is there
+        threading.Timer(1, webbrowser.open, [f"http://127.0.0.1:{port}/"]).start()
     uvicorn.run(app, port=port, access_log=False, log_level="warning", timeout_graceful_shutdown=3)
 
 
@@ -135,9 +140,9 @@ class _Answers:
             "model": f"{settings.dataset} {settings.experiment} seed {settings.seed}",
             "languages": {code: name_of(code) for code in model.languages},
             "recalls": model.record.validation,
-            "count": len(index.images),
-            "captions_count": len(index.captions),
+            "index": index,
             "reads_photographs": model.reads_photographs,
+            "note": note.read_text("utf-8") if (note := model.path.with_suffix(".txt")).is_file() else "",
         }
 
     def answer(self, q: str, language: str, image: str, picture: str) -> Answer:
@@ -180,10 +185,9 @@ class _Answers:
     def _nearest(self, vectors: Vectors, are: Searched, search_in: Searched) -> list[Answer]:
         found = self.model.neighbours(self.index, vectors, are, search_in, SHOWN)
         describe = self._image if search_in == "images" else self._caption
-        scores = found.scores[0].tolist()
         return [
             {**describe(row), "score": round(score, 4)}
-            for row, score in zip(found.rows[0].tolist(), scores, strict=True)
+            for row, score in zip(found.rows[0].tolist(), found.scores[0].tolist(), strict=True)
         ]
 
     def _image(self, row: int) -> Answer:
