@@ -45,7 +45,6 @@ for each in workflow.rules:
         each.log_modifier = each.benchmark_modifier = each.output_modifier
         each.set_log(f"{place}.log")
         each.benchmark = f"{place}.tsv"
-        each.shellcmd += " > {log:q} 2>&1"
         each.message = f"{stage.summary}: {{wildcards}}" if names else stage.summary
         each.docstring = each.docstring or stage.summary
         each.conda_env = str(Path(workflow.basedir, "envs", "pipeline.yaml"))

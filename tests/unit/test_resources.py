@@ -64,3 +64,9 @@ def test_long_jobs_get_more_time_when_tried_again() -> None:
 def test_no_stage_gets_as_many_threads_as_happen_to_be_free() -> None:
     """With `--cores 1` a job has fewer than it declares, and would round sums differently."""
     assert not [name for name, text in rules().items() if "{threads}" in text]
+
+
+def test_every_stage_writes_its_log() -> None:
+    """Snakemake compiles a rule's command as it is written: the loop of the Snakefile cannot add to it."""
+    text = "".join(path.read_text(encoding="utf-8") for path in RULES.glob("*.smk"))
+    assert text.count("> {log:q} 2>&1") == text.count("python -m pipeline ") > 50

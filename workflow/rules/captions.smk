@@ -14,7 +14,7 @@ rule split:
         requested=lambda w, input: input.requested[:1],
     shell:
         "python -m pipeline split --settings {params.settings:q} --image-list {params.images:q} "
-        "--requested {params.requested:q} --output {output:q}"
+        "--requested {params.requested:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule read_captions:
@@ -33,7 +33,7 @@ rule read_captions:
     shell:
         "python -m pipeline read-captions --language {wildcards.language} "
         "--split {input.split:q} --settings {params.settings:q} --requested {params.requested:q} {params.captioned} "
-        "--output {output:q}"
+        "--output {output:q} > {log:q} 2>&1"
 
 
 rule tokenize:
@@ -42,7 +42,7 @@ rule tokenize:
     output:
         paths.TOKENS,
     shell:
-        "python -m pipeline tokenize --captions {input:q} --language {wildcards.language} --output {output:q}"
+        "python -m pipeline tokenize --captions {input:q} --language {wildcards.language} --output {output:q} > {log:q} 2>&1"
 
 
 # Text for word vectors: captions of no image that any data set of this scale validates or tests with.
@@ -54,4 +54,4 @@ rule collect_text:
         paths.TEXT,
     shell:
         "python -m pipeline collect-text --language {wildcards.language} --sources work/sources "
-        "--splits {input.splits:q} --output {output:q}"
+        "--splits {input.splits:q} --output {output:q} > {log:q} 2>&1"

@@ -17,7 +17,7 @@ rule find_images:
         names=for_job(images.flickr_names),
     shell:
         "python -m pipeline find-images --images {input.unpacked:q} {input.own:q} --split {input.split:q} --missing-hint {params.hint:q} {params.names} "
-        "--output {output:q}"
+        "--output {output:q} > {log:q} 2>&1"
 
 
 rule extract_shard:
@@ -39,7 +39,7 @@ rule extract_shard:
         photographs=for_job(images.photographs),
     shell:
         "exec python -m pipeline extract-features --code {params.code} --images {input.images:q} --settings {params.settings:q} "
-        "--cache {params.cache:q} --gpus {resources.gpu} {resources.options} --shard {wildcards.shard} --output {output:q}"
+        "--cache {params.cache:q} --gpus {resources.gpu} {resources.options} --shard {wildcards.shard} --output {output:q} > {log:q} 2>&1"
 
 
 rule extract_features:
@@ -63,7 +63,7 @@ rule extract_features:
     shell:
         "exec python -m pipeline extract-features --code {params.code} --images {input.images:q} --settings {params.settings:q} "
         "--cache {params.cache:q} --gpus {resources.gpu} {resources.options} --failed {output.failed:q} "
-        "--output {output.store:q}"
+        "--output {output.store:q} > {log:q} 2>&1"
 
 
 rule import_features:
@@ -80,4 +80,4 @@ rule import_features:
         settings=for_job(images.feature_settings),
     shell:
         "python -m pipeline import-features --features {input.features:q} --split {input.split:q} "
-        "--settings {params.settings:q} --output {output:q}"
+        "--settings {params.settings:q} --output {output:q} > {log:q} 2>&1"

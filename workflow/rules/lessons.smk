@@ -16,7 +16,7 @@ rule read_caption_part:
     shell:
         "python -m pipeline read-caption-part --part {wildcards.part} --language {wildcards.language} --settings {params.settings:q} "
         "--split {input.split:q} --sentences {input.sentences:q} --origin {params.origin} "
-        "--output {output:q}"
+        "--output {output:q} > {log:q} 2>&1"
 
 
 # A sample is a file, so that experiments that should share captions or images do.
@@ -30,7 +30,7 @@ rule sample_captions:
         each=r"\d+",
     shell:
         "python -m pipeline sample-captions --part {input:q} --captions-per-image {wildcards.each} "
-        "--seed {wildcards.seed} --output {output:q}"
+        "--seed {wildcards.seed} --output {output:q} > {log:q} 2>&1"
 
 
 rule sample_halves:
@@ -44,7 +44,7 @@ rule sample_halves:
         language=lambda w: w.suffix.removeprefix("-"),
     shell:
         "python -m pipeline sample-halves --split {input:q} --seed {wildcards.seed} --language {params.language:q} "
-        "--output {output:q}"
+        "--output {output:q} > {log:q} 2>&1"
 
 
 rule select_captions:
@@ -57,7 +57,7 @@ rule select_captions:
     params:
         settings=for_job(lessons.selection),
     shell:
-        "python -m pipeline select-captions --settings {params.settings:q} --output {output:q}"
+        "python -m pipeline select-captions --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule train_lessons:
@@ -82,7 +82,7 @@ rule train_lessons:
         "python -m pipeline train-lessons --code {params.code} --settings {params.settings:q} --features {input.features:q} "
         "--sentences {params.sentences:q} --pairs {params.pairs:q} --words {params.words:q} "
         "--checkpoint {params.checkpoint:q} --curves {output.curves:q} --gpus {resources.gpu} "
-        "--output {output.model:q}"
+        "--output {output.model:q} > {log:q} 2>&1"
 
 
 rule evaluate_lessons:
@@ -103,7 +103,7 @@ rule evaluate_lessons:
     shell:
         "python -m pipeline evaluate --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {params.words:q} --sentences {params.sentences:q} "
-        "--output {output.evaluation:q} --ranks {output.ranks:q}"
+        "--output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"
 
 
 rule draw_languages:
@@ -113,4 +113,4 @@ rule draw_languages:
         "results/lessons/figure3.svg",
     localrule: True
     shell:
-        "python -m pipeline draw-languages --comparison {input:q} --output {output:q}"
+        "python -m pipeline draw-languages --comparison {input:q} --output {output:q} > {log:q} 2>&1"

@@ -12,7 +12,7 @@ rule judge_claims:
         settings=for_job(configuration.claim_settings),
     shell:
         "python -m pipeline judge-claims --settings {params.settings:q} --evaluations {input.evaluations:q} "
-        "--counts {input.counts:q} --claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q}"
+        "--counts {input.counts:q} --claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
 rule draw_retrieved:
@@ -28,7 +28,7 @@ rule draw_retrieved:
     shell:
         "python -m pipeline draw-retrieved --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
-        "--images {input.images:q} --output {output:q}"
+        "--images {input.images:q} --output {output:q} > {log:q} 2>&1"
 
 
 # Run times are shown as they are; if they change, the report is not written again.
@@ -50,4 +50,4 @@ rule write_report:
         "python -m pipeline write-report --settings {params.settings:q} --comparisons {params.comparisons:q} "
         "--claims {input.claims:q} --claim-comparisons {input.claim_comparisons:q} --figures {input.figures:q} "
         "--curves {input.curves:q} --captions {params.captions:q} --benchmarks {params.benchmarks:q} "
-        "--output {output:q}"
+        "--output {output:q} > {log:q} 2>&1"

@@ -10,4 +10,4 @@ rule build_index:
         split=for_job(search.indexed_split),
     shell:
         "python -m pipeline build-index --model {input.model:q} --features {input.features:q} --images {input.images:q} "
-        "--captions {input.captions:q} --split {params.split} --output {output:q}"
+        "--captions {input.captions:q} --split {params.split} --output {output:q} > {log:q} 2>&1"

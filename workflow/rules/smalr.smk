@@ -12,7 +12,7 @@ rule draw_scaling:
             wildcards.number
         ],
     shell:
-        "python -m pipeline draw-scaling --across {params.across} --comparison {input:q} --output {output:q}"
+        "python -m pipeline draw-scaling --across {params.across} --comparison {input:q} --output {output:q} > {log:q} 2>&1"
 
 
 # At the paper's sizes, with the vocabularies of the captions at hand.
@@ -29,4 +29,4 @@ rule count_smalr_parameters:
     shell:
         "python -m pipeline count-smalr-parameters --settings {params.settings:q} --words {input.words:q} "
         "--characters {input.spelled:q} --papers {input.papers:q} --table {output.table:q} "
-        "--comparison {output.comparison:q}"
+        "--comparison {output.comparison:q} > {log:q} 2>&1"

@@ -14,7 +14,7 @@ rule download:
         bytes=lambda w: PLAN.sources[w.file]["bytes"],
     shell:
         "python -m pipeline download --url {params.urls:q} --file {wildcards.file:q} --sha256 {params.sha256:q} "
-        "--size {params.bytes} --mirror={resources.mirror:q} --lock workflow/sources.lock --output {output:q}"
+        "--size {params.bytes} --mirror={resources.mirror:q} --lock workflow/sources.lock --output {output:q} > {log:q} 2>&1"
 
 
 # The rules that read data on request say how to ask for them.
@@ -31,7 +31,7 @@ rule prefetch_models:
     params:
         models=for_job(sources.prefetched_models),
     shell:
-        "python -m pipeline prefetch-models --models {params.models:q} --output {output:q}"
+        "python -m pipeline prefetch-models --models {params.models:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule prefetch:
@@ -47,7 +47,7 @@ rule check_node:
     resources:
         **needs(mem_mb=4000, runtime=10, gpu=SETTINGS.gpu),
     shell:
-        "python -m pipeline check-node --gpu {resources.gpu} --output {output:q}"
+        "python -m pipeline check-node --gpu {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
 
 rule cluster_check:
@@ -74,7 +74,7 @@ rule unpack:
         # The largest archive, train2014.zip, has 13.5 GB.
         **needs(mem_mb=2000, runtime=240, disk_mb=20000),
     shell:
-        "python -m pipeline unpack --archive {input:q} --output {output:q}"
+        "python -m pipeline unpack --archive {input:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule draw_demo:
@@ -91,7 +91,7 @@ rule draw_demo:
         seed=SETTINGS.sources.seed,
     shell:
         "python -m pipeline draw-demo --dataset {wildcards.dataset} --seed {params.seed} --scenes {params.scenes} "
-        "--images-out {output.images:q} --split {output.split:q}"
+        "--images-out {output.images:q} --split {output.split:q} > {log:q} 2>&1"
 
 
 rule write_demo_captions:
@@ -108,7 +108,7 @@ rule write_demo_captions:
         seed=SETTINGS.sources.seed,
     shell:
         "python -m pipeline write-demo-captions --dataset {wildcards.dataset} --language {wildcards.language} "
-        "--seed {params.seed} --scenes {params.scenes} --output {output:q}"
+        "--seed {params.seed} --scenes {params.scenes} --output {output:q} > {log:q} 2>&1"
 
 
 rule write_demo_dictionary:
@@ -119,4 +119,4 @@ rule write_demo_dictionary:
     output:
         paths.DEMO_DICTIONARY,
     shell:
-        "python -m pipeline write-demo-dictionary --language {wildcards.language} --output {output:q}"
+        "python -m pipeline write-demo-dictionary --language {wildcards.language} --output {output:q} > {log:q} 2>&1"

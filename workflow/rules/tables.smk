@@ -14,7 +14,7 @@ rule tabulate:
         settings=for_job(configuration.table_settings),
     shell:
         "python -m pipeline tabulate --settings {params.settings:q} --evaluations {input.evaluations:q} "
-        "--table {output.table:q} --comparison {output.comparison:q} --papers {input.papers:q}"
+        "--table {output.table:q} --comparison {output.comparison:q} --papers {input.papers:q} > {log:q} 2>&1"
 
 
 # Two experiments over all configured seeds: results/compare/multi30k/mule-full-vs-parallel-embn.csv.
@@ -30,7 +30,7 @@ rule compare:
     params:
         scale=PLAN.scale,
     shell:
-        "python -m pipeline compare --first {input.first:q} --second {input.second:q} --output {output:q}"
+        "python -m pipeline compare --first {input.first:q} --second {input.second:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule count_captions:
@@ -48,7 +48,7 @@ rule count_captions:
     shell:
         "python -m pipeline count-captions --captions {params.captions:q} --settings {params.settings:q} "
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} "
-        "--counts {output.counts:q}"
+        "--counts {output.counts:q} > {log:q} 2>&1"
 
 
 rule measure_vocabulary_overlap:
@@ -67,7 +67,7 @@ rule measure_vocabulary_overlap:
     shell:
         "python -m pipeline measure-vocabulary-overlap --translation {params.translation:q} "
         "--comparable {params.comparable:q} --scale {params.scale} --papers {input.papers:q} "
-        "--table {output.table:q} --comparison {output.comparison:q}"
+        "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
 rule count_parameters:
@@ -81,4 +81,4 @@ rule count_parameters:
         settings=for_job(tables.parameter_settings),
     shell:
         "python -m pipeline count-parameters --settings {params.settings:q} --papers {input.papers:q} "
-        "--table {output.table:q} --comparison {output.comparison:q}"
+        "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"

@@ -15,7 +15,7 @@ rule pretrain:
     shell:
         "python -m pipeline pretrain --code {params.code} --settings {params.settings:q} --sentences {input.sentences:q} "
         "--translations {input.translations:q} --words {input.words:q} --checkpoint {params.checkpoint:q} "
-        "--gpus {resources.gpu} --output {output:q}"
+        "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
 
 # Which entry of the latent vocabulary each word takes (SMALR); experiments with equal settings share it.
@@ -34,7 +34,7 @@ rule assign:
     shell:
         "python -m pipeline assign --code {params.code} --settings {params.settings:q} --sentences {input.sentences:q} "
         "--translations {input.translations:q} --words {input.words:q} --checkpoint {params.checkpoint:q} "
-        "--gpus {resources.gpu} --output {output.entries:q} --table {output.table:q}"
+        "--gpus {resources.gpu} --output {output.entries:q} --table {output.table:q} > {log:q} 2>&1"
 
 
 rule train:
@@ -59,7 +59,7 @@ rule train:
         "python -m pipeline train --code {params.code} --settings {params.settings:q} --features {input.features:q} "
         "--sentences {input.sentences:q} --translations {input.translations:q} --words {input.words:q} "
         "--pretrained {input.pretrained:q} --steps-of {input.steps_of:q} --checkpoint {params.checkpoint:q} --curves {output.curves:q} "
-        "--gpus {resources.gpu} --events {resources.events} --output {output.model:q}"
+        "--gpus {resources.gpu} --events {resources.events} --output {output.model:q} > {log:q} 2>&1"
 
 
 rule evaluate:
@@ -77,7 +77,7 @@ rule evaluate:
     shell:
         "python -m pipeline evaluate --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
-        "--translated-queries {input.queries:q} --output {output.evaluation:q} --ranks {output.ranks:q}"
+        "--translated-queries {input.queries:q} --output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"
 
 
 # Original queries together with their translations (SMALR's CLC).
@@ -98,4 +98,4 @@ rule evaluate_consistency:
     shell:
         "python -m pipeline evaluate-consistency --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
-        "--translated-queries {input.translations:q} --output {output.evaluation:q} --ranks {output.ranks:q}"
+        "--translated-queries {input.translations:q} --output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"

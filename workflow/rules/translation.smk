@@ -2,7 +2,7 @@ TRANSLATE = (
     "python -m pipeline translate --source {params.source} --target {wildcards.target} "
     "{params.options:q} --captions {input.captions:q} --images {input.images:q} --sentences {input.sentences:q} "
     "--target-sentences {input.target_sentences:q} --dictionaries {input.dictionaries:q} --translator {input.translator:q} --cache {resources.cache:q} "
-    "--requests-per-second {resources.rate} --gpus {resources.gpu} --output {output:q}"
+    "--requests-per-second {resources.rate} --gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 )
 
 
@@ -22,7 +22,7 @@ rule train_translator:
     shell:
         "python -m pipeline train-translator --source {wildcards.source} --target {wildcards.target} --code {params.code} --settings {params.settings:q} {params.options:q} "
         "--captions {input.captions:q} --splits {input.splits:q} --checkpoint {params.checkpoint:q} "
-        "--gpus {resources.gpu} --output {output:q}"
+        "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
 
 rule translate:
@@ -63,7 +63,7 @@ rule augment:
         origin=lambda w: captions.caption_origin(PLAN, w.dataset, w.target),
     shell:
         "python -m pipeline augment --sentences {input.sentences:q} --caption-origin {params.origin:q} "
-        "--translations {input.translations:q} --output {output:q}"
+        "--translations {input.translations:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule measure_translation_quality:
@@ -80,7 +80,7 @@ rule measure_translation_quality:
         "--target {wildcards.target} --scale {wildcards.scale} --dataset {wildcards.dataset} "
         "{params.options:q} --captions {input.captions:q} --target-sentences {input.target_sentences:q} "
         "--dictionaries {input.dictionaries:q} --translator {input.translator:q} --cache {resources.cache:q} "
-        "--requests-per-second {resources.rate} --gpus {resources.gpu} --output {output:q}"
+        "--requests-per-second {resources.rate} --gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
 
 rule tabulate_translation_quality:
@@ -90,4 +90,4 @@ rule tabulate_translation_quality:
         "results/translation-quality.csv",
     localrule: True
     shell:
-        "python -m pipeline tabulate-translation-quality --parts {input:q} --output {output:q}"
+        "python -m pipeline tabulate-translation-quality --parts {input:q} --output {output:q} > {log:q} 2>&1"

@@ -6,7 +6,7 @@ rule train_word_vectors:
     params:
         settings=for_job(configuration.word_settings, vectors=None),
     shell:
-        "python -m pipeline train-word-vectors --sentences {input:q} --settings {params.settings:q} --output {output:q}"
+        "python -m pipeline train-word-vectors --sentences {input:q} --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
 
 
 # Once for all experiments: rows of a table that differ only in their translations start from the same vectors.
@@ -20,7 +20,7 @@ rule train_caption_vectors:
         origin=for_job(captions.caption_origin),
     shell:
         "python -m pipeline train-caption-vectors --language {wildcards.language} --sentences {input:q} "
-        "--caption-origin {params.origin:q} --settings {params.settings:q} --output {output:q}"
+        "--caption-origin {params.origin:q} --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule build_vocabulary:
@@ -36,7 +36,7 @@ rule build_vocabulary:
     shell:
         "python -m pipeline build-vocabulary --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
-        "--settings {params.settings:q} --vectors-file {input.vectors:q} --output {output:q}"
+        "--settings {params.settings:q} --vectors-file {input.vectors:q} --output {output:q} > {log:q} 2>&1"
 
 
 # Smaller vocabularies: rare words are left out or read as English ones, or vectors have fewer dimensions.
@@ -54,7 +54,7 @@ rule reduce_vocabulary:
         "python -m pipeline reduce-vocabulary --language {wildcards.language} --captions {wildcards.captions} "
         "--reduction {wildcards.reduction} --words {input.words:q} --sentences {input.sentences:q} "
         "--caption-origin {params.origin:q} --translations {input.translations:q} --english {input.english:q} --dictionaries {input.dictionary:q} "
-        "--output {output:q}"
+        "--output {output:q} > {log:q} 2>&1"
 
 
 # The characters of a language's words, which LIWE reads instead of word vectors.
@@ -70,7 +70,7 @@ rule encode_characters:
     shell:
         "python -m pipeline encode-characters --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
-        "--max-word-length {params.longest} --output {output:q}"
+        "--max-word-length {params.longest} --output {output:q} > {log:q} 2>&1"
 
 
 # Word vectors that are aligned across languages: aligned to the English space here, or published.
@@ -85,7 +85,7 @@ rule align_vectors:
         dataset=words.datasets_with_muse(PLAN, "align"),
     shell:
         "python -m pipeline align-vectors --words {input.words:q} --english {input.english:q} "
-        "--dictionaries {input.dictionary:q} --output {output:q}"
+        "--dictionaries {input.dictionary:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule build_muse_vocabulary:
@@ -104,7 +104,7 @@ rule build_muse_vocabulary:
     shell:
         "python -m pipeline build-vocabulary --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
-        "--settings {params.settings:q} --vectors-file {input.vectors:q} --output {output:q}"
+        "--settings {params.settings:q} --vectors-file {input.vectors:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule pretrain_bert:
@@ -119,7 +119,7 @@ rule pretrain_bert:
         settings=for_job(configuration.bert_settings),
     shell:
         "python -m pipeline pretrain-bert --sentences {input:q} --settings {params.settings:q} "
-        "--gpus {resources.gpu} --output {output:q}"
+        "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
 
 rule embed_captions:
@@ -137,4 +137,4 @@ rule embed_captions:
     shell:
         "python -m pipeline embed-captions --language {wildcards.language} --sentences {input.sentences:q} "
         "--model {params.model:q} --settings {params.settings:q} "
-        "--gpus {resources.gpu} --output {output:q}"
+        "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
