@@ -36,16 +36,31 @@ PAGES = ("README.md", "config/README.md", "docs/*.md", "results/published/**/*.m
 KINDS = "recalls|differences|gain|settings|verdicts|orders"
 BLOCK = re.compile(rf"^<!-- ({KINDS}) (.*?) -->\n.*?^<!-- end -->", re.M | re.S)
 
-# The README's picture: from the models of one language to MULE full, a difference at a time.
-PICTURE = Path("docs/gains.svg")
-PICTURED, DATASET = "flickr8k-mule/table2", "multi30k"
-STEPS = {
-    "PARALLEL-EmbN - EmbN": "parallel-embn-vs-embn",
-    "MULE EmbN - PARALLEL-EmbN": "mule-embn-vs-parallel-embn",
-    "NC": "mule-nc-vs-mule-embn",
-    "LC, with NC": "mule-nc-lc-vs-mule-nc",
-    "LP, with NC and LC": "mule-full-vs-mule-nc-lc",
-    "MULE full - PARALLEL-EmbN": "mule-full-vs-parallel-embn",
+# Pictures of differences on Multi30K: a run, and what its pairs of experiments show. The paper's: Table 2.
+DATASET, PRINTED = "multi30k", "flickr8k-mule/table2"
+PICTURES = {
+    Path("docs/gains.svg"): (
+        "flickr8k-mule",
+        {
+            "PARALLEL-EmbN - EmbN": "parallel-embn-vs-embn",
+            "MULE EmbN - PARALLEL-EmbN": "mule-embn-vs-parallel-embn",
+            "NC": "mule-nc-vs-mule-embn",
+            "LC, with NC": "mule-nc-lc-vs-mule-nc",
+            "LP, with NC and LC": "mule-full-vs-mule-nc-lc",
+            "MULE full - PARALLEL-EmbN": "mule-full-vs-parallel-embn",
+        },
+    ),
+    Path("docs/sharing.svg"): (
+        "flickr8k-sharing",
+        {
+            "PARALLEL-EmbN - EmbN": "parallel-embn-vs-embn",
+            "sharing the encoder (MULE EmbN)": "mule-embn-vs-parallel-embn",
+            "NC and LC": "mule-nc-lc-vs-mule-embn",
+            "LP, with NC and LC": "mule-full-vs-mule-nc-lc",
+            "MULE NC+LC - PARALLEL-EmbN": "mule-nc-lc-vs-parallel-embn",
+            "MULE full - PARALLEL-EmbN": "mule-full-vs-parallel-embn",
+        },
+    ),
 }
 
 
@@ -102,7 +117,7 @@ def differences(folder: Path, run: str, dataset: str, *pairs: str) -> list[str]:
 
 def gain(folder: Path, table: str, dataset: str, pair: str) -> list[str]:
     """The difference of two experiments of a table, the paper's and ours."""
-    ours = _compared(folder, table, dataset, pair)
+    ours = _compared(folder, table.split("/")[0], table, dataset, pair)
     languages = list(ours["language"])
     rows = [
         ["paper", *(tenths(value, sign=True) for value in ours["paper"])],
@@ -111,23 +126,30 @@ def gain(folder: Path, table: str, dataset: str, pair: str) -> list[str]:
     return markdown(["", *map(_heading, languages)], rows)
 
 
-def gains(folder: Path) -> str:
-    """The README's picture: differences of mR with 95% intervals next to the paper's, by language."""
+def picture(folder: Path, run: str, steps: Mapping[str, str]) -> str:
+    """Differences of mR with 95% intervals next to the paper's, a panel for each language, as SVG."""
     tables = [
-        _compared(folder, PICTURED, DATASET, pair).assign(place=n) for n, pair in enumerate(STEPS.values())
+        _compared(folder, run, PRINTED, DATASET, pair).assign(place=n)
+        for n, pair in enumerate(steps.values())
     ]
     cells = pd.concat(tables).rename(columns={"difference": "measured"}).assign(chance=0)
     panels = {name_of(str(code)): part for code, part in cells.groupby("language", sort=False)}
     return (
-        intervals(panels, list(STEPS), "Differences of mean recall with 95% intervals, and the paper's")
+        intervals(panels, list(steps), "Differences of mean recall with 95% intervals, and the paper's")
         + "\n"
     )
 
 
-def _compared(folder: Path, table: str, dataset: str, pair: str) -> pd.DataFrame:
-    """The differences of two experiments of a table by language, and in the column `paper` the paper's."""
-    ours = _read(folder / table.split("/")[0] / "compare" / dataset / f"{pair}.csv")
-    numbers = _comparison(folder, table, dataset).set_index(["experiment", "language"])["paper"].astype(float)
+def _compared(folder: Path, run: str, printed: str, dataset: str, pair: str) -> pd.DataFrame:
+    """The differences of two experiments of a run by language, and in the column `paper` the paper's.
+
+    Args:
+        printed: RUN/TABLE of a table that has the paper's numbers.
+    """
+    ours = _read(folder / run / "compare" / dataset / f"{pair}.csv")
+    numbers = (
+        _comparison(folder, printed, dataset).set_index(["experiment", "language"])["paper"].astype(float)
+    )
 
     def of_paper(name: str, language: str) -> float:
         each = (name, language) if (name, language) in numbers else (f"{name}-{language}", language)
@@ -244,5 +266,6 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(gains(FOLDER), encoding="utf-8")
+    for path, (run, steps) in PICTURES.items():
+        path.write_text(picture(FOLDER, run, steps), encoding="utf-8")
     print("\n".join(map(str, fill_pages())) or "every page is as its files say")

@@ -116,8 +116,9 @@ def test_the_pages_of_this_repository_agree_with_their_files() -> None:
         if published.filled_page(text := path.read_text(encoding="utf-8"), ROOT) != text
     ]
     assert not differing, "run make results-pages"
-    picture = (ROOT / published.PICTURE).read_text(encoding="utf-8")
-    assert picture == published.gains(ROOT / published.FOLDER), "run make results-pages"
+    for path, (run, steps) in published.PICTURES.items():
+        drawn = published.picture(ROOT / published.FOLDER, run, steps)
+        assert (ROOT / path).read_text(encoding="utf-8") == drawn, "run make results-pages"
 
 
 def test_a_gain_is_shown_next_to_the_papers(repository: Path) -> None:
