@@ -1,7 +1,7 @@
 """Hand-written evaluations: each language of each experiment has the recalls that a test chooses."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,6 @@ import pandas as pd
 from pipeline.common.files import sha256
 from pipeline.evaluation.evaluate import RANK_COLUMNS
 from pipeline.settings import reading
-from pipeline.settings import stages as configuration
-from pipeline.tables.cells import cells
 from pipeline.tables.claim_terms import Claim, read_claims
 from pipeline.tables.result_files import paper_numbers
 from pipeline.tables.statistics import METRICS
@@ -106,33 +104,6 @@ def printed(*tables: str) -> list[dict[str, str]]:
             place = dict(zip(("dataset", "language", "metric"), column.split(), strict=True))
             recalls.append({"table": table, "row": row, "method": method, **place, "value": value})
     return recalls
-
-
-def of_models(models: Mapping[str, Mapping[str, float]]) -> dict[Key, Mapping[str, float]]:
-    """The recalls of experiments on Multi30K, of seed 0."""
-    return {("multi30k", name, "original", 0): recalls for name, recalls in models.items()}
-
-
-def write_printed_evaluations(folder: Path, tables: Sequence[str], metrics: Sequence[str]) -> list[Path]:
-    """Evaluations of the models of some tables' rows, with the recalls that the paper prints.
-
-    metrics: printed metrics to use; with mR only, all recalls equal it.
-    """
-    paper = reading.load({"scale": "paper"}, ROOT / "config")
-    recalls_of: dict[tuple[str, ...], dict[str, float]] = {}
-    for number in printed(*tables):
-        if number["metric"] in metrics:
-            place = tuple(number[key] for key in ("table", "row", "dataset", "language"))
-            recalls_of.setdefault(place, {})[number["metric"]] = float(number["value"])
-    test: dict[Key, dict[str, Recalls]] = {}
-    for name in tables:
-        for cell in cells(configuration.table_settings(paper, name)):
-            place = (name, str(cell.row.row), cell.dataset, cell.language)
-            if place in recalls_of and "as published code" not in str(cell.row.section):
-                recalls = recalls_of[place]
-                of_model = test.setdefault((cell.dataset, cell.experiment, cell.queries, 0), {})
-                of_model.setdefault(cell.language, recalls["mR"] if set(recalls) == {"mR"} else recalls)
-    return write_evaluations(folder, test, images=1000, sentences=1)
 
 
 @cache

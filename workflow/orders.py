@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from pipeline.tables import orders
 from pipeline.tables.claim_terms import parts
 from pipeline.tables.result_files import read_result
 
-LEVEL = 0.05
-KINDS = ("human captions", "with translations", "stand-in for MSCOCO")
 OF_PAPER = {"multi30k": "multi30k", "flickr8kcn": "mscoco"}
 SHARES = {"all": 1.0, "nearly all": 0.9, "most": 0.5 + 1e-9, "some": 1e-9}  # of the comparisons of a claim
 
@@ -51,29 +50,11 @@ def _printed_side(text: str, line: "pd.Series[str]", numbers: dict[Key, float]) 
 
 
 def order_counts(run: Path) -> pd.DataFrame:
-    """Distinct orders of two rows in a language, by mR: how many of the paper's are ours.
-
-    Every pair of rows that a claim compares in a language counts once, whatever the claim says. Left out are
-    ML BERT, which is a toy outside scale paper, gains against gains, and ties in the paper.
-
-    Returns:
-        a row for each of KINDS, and the columns `orders`, `same`, `same_clear` (with p below LEVEL, of this
-        comparison by itself), `reversed` and `reversed_clear`.
-    """
+    """Distinct orders of two rows in a language: how many of the paper's are ours (`orders.order_counts`)."""
     lines = compared(run)
-    sides = lines["greater"] + " " + lines["than"]
-    lines = lines[~sides.str.contains("bert-|@") & (lines["metric"] == "mR") & (lines["printed"].abs() > 0)]
-    sides = sides[lines.index]
-    pairs = sides.str.split().map(sorted).map(" ".join) + lines["dataset"] + lines["language"]
-    lines = lines[~pairs.duplicated()]
-    translated = sides[lines.index].str.contains(r"\+mt|-mt|/")
-    kinds = np.select([translated, lines["dataset"] != "multi30k"], KINDS[1:], KINDS[0])
-    same, clear = lines["difference"] * lines["printed"] > 0, lines["p"] < LEVEL
-    counted = {
-        "orders": same | True, "same": same, "same_clear": same & clear,
-        "reversed": ~same, "reversed_clear": ~same & clear,
-    }  # fmt: skip
-    return pd.DataFrame(counted).groupby(kinds).sum().reindex(KINDS)
+    return orders.order_counts(
+        lines.assign(paper_difference=lines["printed"]), [data for data in OF_PAPER if data != "multi30k"]
+    )
 
 
 def own_support(run: Path) -> "pd.Series[bool]":

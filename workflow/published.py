@@ -199,9 +199,22 @@ def settings(folder: Path, file: str) -> list[str]:
 
 def orders(folder: Path, run: str) -> list[str]:
     """How many of the paper's orders are ours, by kind of captions (`order_counts`)."""
-    head = ["", "orders", "the paper's sign", "of these p < 0.05", "the opposite sign", "of these p < 0.05"]
-    counts = order_counts(folder / run)
-    return markdown(head, [[str(kind), *map(str, row)] for kind, *row in counts.itertuples()])
+    clear = "of these p < 0.05 (by Holm)"
+    head = ["", "orders", "the paper's sign", clear, "the opposite sign", clear]
+    rows = [
+        [
+            str(kind),
+            f"{every}",
+            f"{same}",
+            f"{clear} ({by_holm})",
+            f"{other}",
+            f"{opposite} ({opposite_by_holm})",
+        ]
+        for kind, every, same, clear, by_holm, other, opposite, opposite_by_holm in order_counts(
+            folder / run
+        ).itertuples()
+    ]
+    return markdown(head, rows)
 
 
 TABLES: Mapping[str, Callable[..., list[str]]] = {

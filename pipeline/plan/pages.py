@@ -3,13 +3,12 @@
 from functools import cache
 
 from pipeline.common.errors import InputError
-from pipeline.plan import paths
+from pipeline.plan import paths, tables
 from pipeline.plan.captions import caption_tables
 from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
 from pipeline.plan.images import image_list
 from pipeline.plan.plan import NamedFiles, Plan
 from pipeline.plan.requests import require_providers
-from pipeline.plan.tables import evaluation_files
 from pipeline.plan.training import features, sentences
 from pipeline.plan.words import vocabularies
 from pipeline.report.settings import RetrievedSettings
@@ -44,9 +43,15 @@ def _papers(plan: Plan) -> list[str]:
 def judged_files(plan: Plan) -> dict[str, list[str]]:
     """The claims of the papers of the report's tables, and what they are judged on, by name."""
     return {
-        **evaluation_files(_evaluations(plan)),
+        **tables.evaluation_files(_evaluations(plan)),
         "counts": ["results/counts.csv"] if "table1" in plan.settings.report else [],
         "claims": [paths.CLAIMS.format(paper=paper) for paper in _papers(plan)],
+        "papers": [
+            path
+            for name, table in plan.tables.items()
+            if table.paper in _papers(plan)
+            for path in tables.printed_numbers(plan, name)
+        ],
     }
 
 

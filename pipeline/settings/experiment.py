@@ -105,6 +105,8 @@ class Experiment(ExperimentKeys):
     """a list of some of the data set's languages, or all (including its translated_languages); default: its
     languages
     """
+    not_comparable: Text | None = None
+    """why claims about it cannot be tested by this configuration, such as its size; default: they can"""
 
     def contradictions(self) -> Iterator[str]:
         if "max_word_length" in self.settings.get("liwe", {}):

@@ -3,7 +3,7 @@
 import hashlib
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from pipeline.common.block import Block
 from pipeline.datasets.settings import CountedDataset, CountSettings
@@ -21,7 +21,7 @@ from pipeline.settings.experiments import (
 )
 from pipeline.settings.reading import load
 from pipeline.settings.translations import translated_origins
-from pipeline.tables.settings import ClaimSettings, Table, TableSettings
+from pipeline.tables.settings import ClaimSettings, Paper, Table, TableSettings
 from pipeline.training.settings import (
     AssignSettings,
     Batches,
@@ -310,10 +310,19 @@ def claim_settings(settings: Configuration) -> ClaimSettings:
         datasets=settings.stand_ins,
         experiments=sorted(settings.experiments),
         recurrent=settings.model.recurrent,
-        left_out=left_out(settings),
+        left_out=left_out(settings)
+        | {name: one.not_comparable for name, one in settings.experiments.items() if one.not_comparable},
         one_per_language=one_for_each(settings),
         human=human_languages(settings),
         languages=own_languages(settings),
+        rows={
+            paper: {
+                name: {str(row.row): row.term for row in table.rows}
+                for name, table in settings.tables.items()
+                if table.paper == paper and name.endswith(f"table{table.table}")
+            }
+            for paper in get_args(Paper)
+        },
     )
 
 

@@ -1,6 +1,6 @@
 """Which experiment fills which cell of a table."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pipeline.tables.settings import Row, TableSettings
@@ -33,9 +33,9 @@ def cells(settings: TableSettings) -> Iterator[Cell]:
     for row in settings.table.rows:
         for column, languages in (row.columns or settings.table.columns).items():
             for language in languages if column in settings.datasets else []:
-                single = row.experiment in settings.one_per_language
-                experiment = f"{row.experiment}-{language}" if single else row.experiment
-                is_translated = row.queries == "translated" and not experiment.endswith(f"-{language}")
+                experiment, queries = model_and_queries(
+                    row.experiment, row.queries or "original", language, settings.one_per_language
+                )
                 dataset = settings.datasets[column]
                 own = settings.trained[dataset].get(experiment, [])
                 if row.consistency:
@@ -43,6 +43,17 @@ def cells(settings: TableSettings) -> Iterator[Cell]:
                     origin = settings.caption_origins[dataset].get(language, "human")
                     if language in own and origin == "human":
                         yield Cell(row, column, dataset, language, experiment, row.consistency)
-                elif language in (settings.languages[dataset] if own and is_translated else own):
-                    queries = "translated" if is_translated else "original"
+                elif language in (settings.languages[dataset] if own and queries == "translated" else own):
                     yield Cell(row, column, dataset, language, experiment, queries)
+
+
+def model_and_queries(
+    experiment: str, queries: str, language: str, one_per_language: Collection[str]
+) -> tuple[str, str]:
+    """The model of an experiment that has a language, and the queries that it is asked with.
+
+    Queries in the language of a model of one language need no translation.
+    """
+    model = f"{experiment}-{language}" if experiment in one_per_language else experiment
+    own = queries == "translated" and model.endswith(f"-{language}")
+    return model, "original" if own else queries

@@ -42,8 +42,7 @@ class Comparison:
 
     dataset: of the paper. language: "" where each term names its own.
     within: if set, the two differ by at most so many points instead. at_most: if set, `greater` is above by
-    at most so many. not_below: if set, `greater` is at most so many points below, or above. by: the paper's
-    difference.
+    at most so many. not_below: if set, `greater` is at most so many points below, or above.
     """
 
     greater: str
@@ -54,7 +53,6 @@ class Comparison:
     within: float | None
     at_most: float | None
     not_below: float | None
-    by: float | None
 
     @property
     def of_size(self) -> bool:
@@ -135,7 +133,6 @@ class Statement(Block):
     than: _Sides
     languages: Annotated[dict[str, list[str]], BeforeValidator(_by_dataset)] = Field(alias="in")
     metrics: list[Recall] = Field(default=["mR"])
-    by: dict[str, float] = Field(default={})
     best_of_than: bool = False
     within: float | None = None
     at_most: float | None = None
@@ -157,7 +154,7 @@ class Statement(Block):
         for greater, than, (dataset, language), metric in itertools.product(
             self.greater, thans, columns, self.metrics
         ):
-            sizes = self.within, self.at_most, self.not_below, self.by.get(language)
+            sizes = self.within, self.at_most, self.not_below
             yield Comparison(greater, than, dataset, language, metric, *sizes)
 
 
@@ -199,6 +196,16 @@ class Claim(Block):
         ]
         changes = {"id": f"{self.id}-as-code", "claim": f"{self.claim} (as published code)"}
         return self.model_copy(update={**changes, "compare": statements})
+
+
+def enough(needs: str, good: int, every: int) -> bool:
+    """Whether as many comparisons are good as a claim needs."""
+    return {
+        "all": good == every,
+        "nearly all": 10 * good >= 9 * every,
+        "most": 2 * good > every,
+        "some": good > 0,
+    }[needs]
 
 
 class _Claims(Block):

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from re import fullmatch
 from typing import Any
@@ -12,11 +11,13 @@ import pandas as pd
 
 from pipeline.common.files import atomic_write
 from pipeline.tables.averages import HUMAN, HUMAN_OF_PAPER
-from pipeline.tables.claim_terms import Claim, Comparison, Part, parts, read_claims
+from pipeline.tables.cells import model_and_queries
+from pipeline.tables.claim_terms import Claim, Comparison, Part, enough, parts, read_claims
 from pipeline.tables.claimed_counts import CountStatement, judge_count
 from pipeline.tables.confounders import CONFOUNDERS, confounder_remarks, confounders
 from pipeline.tables.contrasts import Term, contrast, contrast_to_best, holm
 from pipeline.tables.evaluations import Evaluations
+from pipeline.tables.printed import PrintedNumbers
 from pipeline.tables.result_files import read_result
 from pipeline.tables.settings import ClaimSettings
 from pipeline.tables.translations import provider_label, word_by_word
@@ -26,16 +27,16 @@ NOT_HERE, NOT_TESTABLE = "not testable at this scale", "not testable"
 VERDICTS = (HOLDS, FAILS, UNDECIDED, NOT_HERE, NOT_TESTABLE)
 LEVEL = 0.05
 LINEAR = "with model.recurrent: mean, shared and separate sentence branches represent the same functions"
-ONE_SEED = "one seed: intervals and p are over test images only and do not tell seeds apart"
+ONE_SEED = "one seed, which does not tell whether another would agree"
 
 CLAIM_COLUMNS = [
-    "id", "tables", "claim", "needs", "verdict", "reason", "scale", "comparisons", "as_claimed",
-    "smallest_difference", "largest_difference", "largest_p",
+    "id", "tables", "claim", "needs", "verdict", "paper_numbers", "reason", "scale", "comparisons",
+    "as_claimed", "smallest_difference", "largest_difference", "largest_p",
 ]  # fmt: skip
 COMPARISON_COLUMNS = [
-    "id", "scale", "dataset", "language", "metric", "greater", "than", "measured_greater", "measured_than",
-    "difference", "low", "high", "p", "p_holm", "as_claimed", "paper_difference", *CONFOUNDERS,
-    "translations", "word_by_word", "not_human",
+    "id", "scale", "dataset", "language", "metric", "greater", "than", "rivals", "measured_greater",
+    "measured_than", "difference", "low", "high", "p", "p_holm", "seeds", "as_claimed", "paper_difference",
+    *CONFOUNDERS, "translations", "word_by_word", "not_human",
 ]  # fmt: skip
 
 Row = dict[str, Any]
@@ -50,34 +51,42 @@ def judge_claims(
     claims: Sequence[Path],
     output: Path,
     comparison: Path,
+    papers: Path,
     evaluations: Sequence[Path] = (),
     counts: Path | None = None,
 ) -> None:
     """Write a verdict on each claim, and every comparison that it is made of.
 
+    `paper_numbers` says whether the numbers that the paper prints `support` or `contradict` its claim, and
+    `paper_difference` is their difference. With one seed, a claim about recalls is undecided.
     A comparison has who made the translations behind it, whether some are `word_by_word`, and `not_human`:
-    the languages whose captions are human in the paper and translations here. It also has the training
-    steps and the groups of images of both sides, where they differ. A verdict's reason mentions all of them.
+    the languages whose captions are human in the paper and translations here. It also has the columns of
+    `CONFOUNDERS`, and `rivals`: of how many rows `than` is the best. A verdict's reason mentions all of them.
 
     Args:
         settings: JSON: `scale` and `seeds`. `papers_data`: data sets that are the paper's own. `datasets`:
             for each data set of the paper the data set of this scale that stands for it. `languages` and
             `human`: the languages of each data set, and those with human captions. `experiments`: all of the
             configuration. `recurrent`: as in `model`. `one_per_language`: experiments with a model for each
-            language. `left_out`: why some are not trained, by name.
+            language. `left_out`: why some are not trained or not comparable, by name. `rows`: by paper, table
+            and row, the experiment and its queries.
         claims: YAML of each paper's claims, in the format of config/claims/mule.yaml.
         output: CSV to write, one claim per line.
         comparison: CSV to write, one comparison per line.
+        papers: folder of the papers' own numbers, config/papers.
         evaluations: outputs of `evaluate`, with the ranks next to them. A claim that needs another is not
             testable.
         counts: output of `count-captions`; without it, claims about the size of the data are not testable.
     """
-    judge = _Judge(settings, Evaluations(evaluations, settings.seeds), _read_counts(counts))
+    measured, counted = Evaluations(evaluations, settings.seeds), _read_counts(counts)
     rows, lines = [], []
-    for claim in chain.from_iterable(read_claims(path, settings.experiments) for path in claims):
-        row, of_claim = judge.judge(claim)
-        rows.append(row)
-        lines += of_claim
+    for path in claims:
+        printed = PrintedNumbers(papers, settings.rows.get(path.stem, {}), settings.one_per_language)
+        judge = _Judge(settings, measured, counted, printed)
+        for claim in read_claims(path, settings.experiments):
+            row, of_claim = judge.judge(claim)
+            rows.append(row)
+            lines += of_claim
     for path, table, columns in ((output, rows, CLAIM_COLUMNS), (comparison, lines, COMPARISON_COLUMNS)):
         with atomic_write(path) as temporary:
             pd.DataFrame(table, columns=columns).to_csv(temporary, index=False, float_format="%.6f")
@@ -91,16 +100,24 @@ class _Judge:
     """Judges claims on some evaluations and counts.
 
     Args:
-        settings: as `judge_claims` has them. counts: None if the data were not counted.
+        settings: as `judge_claims` has them. counts: None if the data were not counted. printed: of the
+            paper.
     """
 
-    def __init__(self, settings: ClaimSettings, evaluations: Evaluations, counts: pd.DataFrame | None):
-        self.settings, self.evaluations, self.counts = settings, evaluations, counts
+    def __init__(
+        self,
+        settings: ClaimSettings,
+        evaluations: Evaluations,
+        counts: pd.DataFrame | None,
+        printed: PrintedNumbers,
+    ):
+        self.settings, self.evaluations, self.counts, self.printed = settings, evaluations, counts, printed
 
     def judge(self, claim: Claim) -> tuple[Row, list[Row]]:
         """A claim's row, and a line for each of its comparisons that could be made."""
         row = {
             **claim.model_dump(include={"id", "tables", "claim", "needs"}),
+            "paper_numbers": self.printed.verdict(claim),
             "scale": self.settings.scale,
             "comparisons": 0,
         }
@@ -118,8 +135,7 @@ class _Judge:
             return {**row, "verdict": NOT_HERE, "reason": _together(elsewhere)}, lines
         p_holm = holm(np.array([line["p"] for line in lines], dtype=float))
         lines = [{**line, "p_holm": p} for line, p in zip(lines, p_holm, strict=True)]
-        seeds = len(self.settings.seeds)
-        return row | _verdict(claim, lines, [*elsewhere, *claim.left_out], seeds), lines
+        return row | _verdict(claim, lines, [*elsewhere, *claim.left_out]), lines
 
     def _lines(self, claim: Claim) -> tuple[list[Row], list[str], list[str]]:
         """The comparisons, and the reasons why some are meaningless at this scale or cannot be made."""
@@ -127,7 +143,8 @@ class _Judge:
         stated: list[Comparison | CountStatement] = [*claim.comparisons(), *claim.counts]
         for comparison in stated:
             if isinstance(comparison, Comparison):
-                reason, line = self._why_meaningless(comparison), partial(self._measured_line, comparison)
+                reason = self._why_meaningless(comparison)
+                line = partial(self._measured_line, comparison, claim.tables)
             else:
                 reason = self._why_count_is_meaningless(comparison)
                 line = partial(self._count_line, comparison)
@@ -189,8 +206,8 @@ class _Judge:
         metric = {"language": statement.language, "metric": statement.count}
         return {"dataset": dataset, **metric, **line, "p": None}
 
-    def _measured_line(self, comparison: Comparison) -> Row:
-        """Both sides, their difference with its interval, and p, over test images and seeds."""
+    def _measured_line(self, comparison: Comparison, tables: str) -> Row:
+        """Both sides, their difference with its interval, p over test images and seeds, and the paper's."""
         greater = self._side(comparison.greater, comparison)
         others = {text: self._side(text, comparison) for text in comparison.than}
         values = {text: contrast(side, comparison.metric).value for text, side in others.items()}
@@ -202,14 +219,16 @@ class _Judge:
             "metric": comparison.metric,
             "greater": comparison.greater,
             "than": than,
+            "rivals": len(others),
             "measured_greater": contrast(greater, comparison.metric).value,
             "measured_than": values[than],
             "difference": difference.value,
             "low": difference.low,
             "high": difference.high,
             "p": None if comparison.of_no_difference else difference.p,
+            "seeds": len(self.settings.seeds),
             "as_claimed": comparison.as_claimed(difference.value),
-            "paper_difference": comparison.by if self._of_papers_data(comparison.dataset) else None,
+            "paper_difference": self.printed.difference(comparison, tables),
             **confounders(
                 self.evaluations, [self._keys(text, comparison) for text in (comparison.greater, than)]
             ),
@@ -253,28 +272,29 @@ class _Judge:
 
     def _key(self, part: Part, dataset: str) -> tuple[str, str, str]:
         """The evaluation that holds a recall; raises `Untestable` if there is no such experiment."""
-        name, singles, language = part.name, self.settings.one_per_language, part.language
+        name, singles = part.name, self.settings.one_per_language
         alone = fullmatch(r"(.+)-[a-z]{2}", name)
         if name not in self.settings.experiments and not (alone and alone[1] in singles):
             raise Untestable(f"no experiment {name} in config/experiments.yaml")
-        experiment = f"{name}-{language}" if name in singles else name
-        queries = part.queries
-        if queries == "translated" and experiment.endswith(f"-{language}"):
-            queries = "original"  # the queries are already in the model's language
-        return self.settings.datasets[dataset], experiment, queries
+        model = model_and_queries(name, part.queries, part.language, singles)
+        return self.settings.datasets[dataset], *model
 
 
-def _verdict(claim: Claim, lines: Sequence[Row], elsewhere: Sequence[str], seeds: int) -> Row:
+def _verdict(claim: Claim, lines: Sequence[Row], elsewhere: Sequence[str]) -> Row:
     """The verdict, and the numbers that decide it.
 
     A difference that chance explains, with p of 0.05 or more, decides nothing, whatever its sign.
     """
     table = pd.DataFrame(lines)
-    needs, as_claimed, clear = claim.needs, table["as_claimed"], ~(table["p_holm"] >= LEVEL)
-    if _enough(needs, as_claimed & clear):
+    as_claimed, clear = table["as_claimed"], ~(table["p_holm"] >= LEVEL)
+    one_seed = "seeds" in table and table["seeds"].max() == 1
+    if one_seed:
+        verdict = UNDECIDED
+    elif enough(claim.needs, int((as_claimed & clear).sum()), len(table)):
         verdict = HOLDS
     else:
-        verdict = UNDECIDED if _enough(needs, as_claimed | ~clear) else FAILS
+        possible = enough(claim.needs, int((as_claimed | ~clear).sum()), len(table))
+        verdict = UNDECIDED if possible else FAILS
     remarks = [f"{len(table) - int(as_claimed.sum())} of {len(table)} comparisons are not as claimed"]
     remarks = [] if as_claimed.all() else remarks
     if not clear.all():
@@ -282,7 +302,7 @@ def _verdict(claim: Claim, lines: Sequence[Row], elsewhere: Sequence[str], seeds
     remarks += [*confounder_remarks(table), *_on_translations(table)]
     if elsewhere:
         remarks.append(f"left out: {_together(elsewhere)}")
-    if seeds == 1 and table["p_holm"].notna().any():
+    if one_seed:
         remarks.append(ONE_SEED)
     return {
         "verdict": verdict,
@@ -293,18 +313,6 @@ def _verdict(claim: Claim, lines: Sequence[Row], elsewhere: Sequence[str], seeds
         "largest_difference": table["difference"].max(),
         "largest_p": table["p_holm"].max(),
     }
-
-
-def _enough(needs: str, good: "pd.Series[bool]") -> bool:
-    """Whether as many comparisons are good as a claim needs."""
-    return bool(
-        {
-            "all": good.all(),
-            "nearly all": 10 * good.sum() >= 9 * len(good),
-            "most": 2 * good.sum() > len(good),
-            "some": good.any(),
-        }[needs]
-    )
 
 
 def _on_translations(table: pd.DataFrame) -> list[str]:

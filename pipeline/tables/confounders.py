@@ -1,4 +1,4 @@
-"""Unintended differences between the trainings of two systems: steps, and groups of images."""
+"""Unintended differences between the trainings of two systems: steps, pretraining, and groups of images."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -8,6 +8,7 @@ from pipeline.tables.evaluations import Evaluations, Key
 
 CONFOUNDERS = {
     "unequal_steps": "different numbers of training steps",
+    "unequal_pretraining": "different numbers of epochs of pretraining",
     "unequal_groups": "grouped with ungrouped batches of images",
 }
 

@@ -68,12 +68,15 @@ class Evaluations:
             providers.update(*content["training_translations"].values(), *asked_with)
         return providers
 
-    def sampling(self, key: Key) -> tuple[str, str]:
-        """Steps of a training (the fewest and the most if seeds differ), and its groups of images."""
+    def sampling(self, key: Key) -> tuple[str, str, str]:
+        """Steps of a training, epochs of its pretraining or assignment, and its groups of images.
+
+        Each is the fewest and the most if seeds differ.
+        """
         contents = [self._contents[key, seed][1] for seed in self.seeds]
         steps = {content["training_steps"] for content in contents}
         groups = {len(content["training_groups"]) for content in contents}
-        return _range(steps), _range(groups)
+        return _range(steps), _range(set(map(_pretraining, contents))), _range(groups)
 
     def size(self, key: Key) -> dict[str, float]:
         """How many languages a model is trained on, and its parameters: mean over seeds."""
@@ -123,6 +126,11 @@ class Evaluations:
             table = pd.read_csv(path, compression="gzip", dtype={"image": str}, keep_default_na=False)
             self._ranks[path] = {str(name): part for name, part in table.groupby("language")}
         return self._ranks[path][language]
+
+
+def _pretraining(content: Mapping[str, Any]) -> int:
+    before = (content["settings"].get(stage) for stage in ("pretraining", "assignment"))
+    return sum(stage["training"]["epochs"] for stage in before if stage)
 
 
 def _range(counts: set[int]) -> str:

@@ -39,6 +39,12 @@ class Row(Sparse):
     columns: Columns | None = None
     """the columns that the row has, if not all of the table's"""
 
+    @property
+    def term(self) -> str:
+        """What claims call it: the experiment, and its queries if they are not original."""
+        kind = self.consistency or self.queries
+        return self.experiment if kind in (None, "original") else f"{self.experiment}/{kind}"
+
     def contradictions(self) -> Iterator[str]:
         if self.consistency and self.queries:
             yield ": leave `queries` out, consistency uses original queries"
@@ -150,3 +156,5 @@ class ClaimSettings(Block):
     one_per_language: list[str]
     human: dict[str, list[LanguageCode]]
     languages: dict[str, list[LanguageCode]]
+    rows: dict[str, dict[str, dict[str, str]]]
+    """by paper, table and number of a row, the term by which claims name it"""

@@ -1,16 +1,15 @@
 """Claims of the papers: all are listed, and get the verdicts worked out by hand."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from evaluations import ROOT, Key, claims_of, of_models, write_evaluations, write_printed_evaluations
+from evaluations import ROOT, Key, claims_of, write_evaluations
 
 from pipeline.common.errors import InputError
 from pipeline.settings import reading
@@ -18,8 +17,8 @@ from pipeline.settings import stages as configuration
 from pipeline.tables.cells import cells
 from pipeline.tables.claim_terms import Claim, parts, read_claims, terms
 from pipeline.tables.claims import ONE_SEED, judge_claims
+from pipeline.tables.printed import PrintedNumbers
 from pipeline.tables.settings import ClaimSettings
-from pipeline.tables.statistics import RECALLS
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 NOT_HERE, NOT_TESTABLE = "not testable at this scale", "not testable"
@@ -29,8 +28,12 @@ Models = Mapping[str, Mapping[str, float]]  # percent of images found in each la
 
 
 def settings(scale: str = "demo", **changes: Any) -> ClaimSettings:
-    loaded = reading.load({"scale": scale}, ROOT / "config")
-    return configuration.claim_settings(loaded).model_copy(update=changes)
+    return _settings(scale).model_copy(update=changes)
+
+
+@cache
+def _settings(scale: str) -> ClaimSettings:
+    return configuration.claim_settings(reading.load({"scale": scale, "seeds": [0, 1]}, ROOT / "config"))
 
 
 def judge(
@@ -38,7 +41,8 @@ def judge(
 ) -> pd.DataFrame:
     """Verdicts on the claims of a file or of a paper."""
     claims = ROOT / f"config/claims/{claims}.yaml" if isinstance(claims, str) else claims
-    judge_claims(of, [claims], folder / "claims.csv", folder / "comparison.csv", paths, counts)
+    outputs = folder / "claims.csv", folder / "comparison.csv"
+    judge_claims(of, [claims], *outputs, ROOT / "config/papers", paths, counts)
     return pd.read_csv(folder / "claims.csv", index_col="id", dtype={"tables": str})
 
 
@@ -60,10 +64,20 @@ def comparison(folder: Path) -> pd.DataFrame:
     return pd.read_csv(folder / "comparison.csv")
 
 
+T = TypeVar("T")
+
+
+def of_seeds(values: Mapping[Key, T]) -> dict[Key, T]:
+    """The values of seed 0 as those of seeds 0 and 1, since with one seed nothing is decided."""
+    return {(*key[:3], seed): value for key, value in values.items() for seed in (0, 1)}
+
+
 def rows(models: Models) -> dict[Key, Mapping[str, float]]:
     """The recalls of experiments on Multi30K; `smalr/average` is SMALR with other queries."""
     named = {name: name.partition("/") for name in models}
-    return {("multi30k", named[name][0], named[name][2] or "original", 0): models[name] for name in models}
+    return of_seeds(
+        {("multi30k", named[name][0], named[name][2] or "original", 0): models[name] for name in models}
+    )
 
 
 def stated(greater: str, than: str | list[str], *languages: str, **keys: Any) -> Row:
@@ -120,7 +134,6 @@ CASES = {
     # A magnitude is judged only on the paper's data.
     "within, not the paper's data": Case({**FRENCH, "within": 4}, NOT_HERE),
     "within": Case({**FRENCH, "within": 4}, FAILS, [10], scale="paper"),
-    "by": Case({**FRENCH, "by": {"fr": 4.4}}, HOLDS, [10]),
     "not below, not the paper's data": Case({**FRENCH, "not_below": 9}, NOT_HERE),
     # It allows any gain and a limited loss.
     "not below, a gain": Case({**FRENCH, "not_below": 9}, HOLDS, images=20, scale="paper"),
@@ -188,7 +201,7 @@ def test_a_claim_gets_the_verdict_worked_out_by_hand(tmp_path: Path, name: str) 
     assert found["verdict"] == case.verdict
     if case.differences is not None:
         assert lines["difference"].tolist() == pytest.approx(case.differences, abs=1e-6)
-    assert lines["paper_difference"].isna().all()  # only on the paper's data
+    assert lines["paper_difference"].isna().all()  # the claim is not of a paper
     if {"within", "not_below"} & set(case.stated):
         assert lines["p"].isna().all()
 
@@ -196,8 +209,7 @@ def test_a_claim_gets_the_verdict_worked_out_by_hand(tmp_path: Path, name: str) 
 def test_the_reason_counts_what_is_not_as_claimed_and_what_chance_explains(tmp_path: Path) -> None:
     paths = write_evaluations(tmp_path, rows(ONE_CLEAR), 200)
     found = judgement(tmp_path, paths, stated("mule-full", "parallel-embn", "fr", "de", "cs"))
-    reason = "1 of 3 comparisons are not as claimed; 2 of 3 have a p of 0.05 or more; "
-    assert found["reason"] == f"{reason}{ONE_SEED}"
+    assert found["reason"] == "1 of 3 comparisons are not as claimed; 2 of 3 have a p of 0.05 or more"
     assert (found["comparisons"], found["as_claimed"]) == (3, 2)
 
 
@@ -205,18 +217,18 @@ def test_missing_experiments_are_reported_and_become_testable_without_an_edit(tm
     models = {"mule-full": dict.fromkeys(HUMAN, 50), "muse-full": dict.fromkeys(HUMAN, 40)}
     built = write_evaluations(tmp_path, rows(models), 200)
     others = [name for name in settings().experiments if not name.startswith("muse")]
-    before = judge(tmp_path, settings(experiments=others), built[:1], "mule").loc["M16"]
+    before = judge(tmp_path, settings(experiments=others), built[:2], "mule").loc["M16"]
     assert before["verdict"] == NOT_TESTABLE
     assert before["reason"] == "no experiment muse-full in config/experiments.yaml"
     of = settings(experiments=sorted({*others, "muse-full"}))
-    waiting = judge(tmp_path, of, built[:1], "mule").loc["M16"]
+    waiting = judge(tmp_path, of, built[:2], "mule").loc["M16"]
     assert waiting["reason"] == "muse-full on multi30k is in none of the tables that `report` names"
     after = judge(tmp_path, of, built, "mule").loc["M16"]
     assert (after["verdict"], after["comparisons"]) == (HOLDS, 4)
 
 
 def test_a_row_that_was_not_evaluated_is_named_with_its_queries(tmp_path: Path) -> None:
-    paths = write_evaluations(tmp_path, rows(SMALR), 100)[:2]
+    paths = write_evaluations(tmp_path, rows(SMALR), 100)[:4]
     found = judgement(tmp_path, paths, stated("smalr/learned", "smalr", "en"))
     assert found["verdict"] == NOT_TESTABLE
     assert found["reason"].startswith("smalr with queries 'learned' on multi30k is in none of the tables")
@@ -259,7 +271,9 @@ def test_a_claim_is_judged_over_all_seeds_and_images(tmp_path: Path) -> None:
     assert (line["measured_greater"], line["measured_than"], line["difference"]) == (60, 40, 20)
     assert line["p"] == pytest.approx(0.4226, abs=0.005)
     assert (line["low"], line["high"]) == pytest.approx((20 - 4.30 * 20, 20 + 4.30 * 20), abs=3)
-    assert judgement(tmp_path, apart, FRENCH, of=settings(seeds=[0]))["verdict"] == FAILS
+    one = judgement(tmp_path, apart, FRENCH, of=settings(seeds=[0]))
+    assert (one["verdict"], one["as_claimed"]) == (UNDECIDED, 0)
+    assert one["reason"].endswith(ONE_SEED)
 
 
 def test_a_model_has_its_own_seeds_with_and_without_consistency(tmp_path: Path) -> None:
@@ -281,8 +295,8 @@ def test_a_model_has_its_own_seeds_with_and_without_consistency(tmp_path: Path) 
 
 def test_rows_with_other_candidates_are_not_compared(tmp_path: Path) -> None:
     (tmp_path / "fewer").mkdir()
-    fewer = write_evaluations(tmp_path / "fewer", of_models({"mule-full": {"fr": 50}}), 30)
-    others = write_evaluations(tmp_path, rows(THREE))[1:]
+    fewer = write_evaluations(tmp_path / "fewer", rows({"mule-full": {"fr": 50}}), 30)
+    others = write_evaluations(tmp_path, rows(THREE))[2:]
     with pytest.raises(InputError, match=r"have other images in 'fr'"):
         judgement(tmp_path, [*fewer, *others], FRENCH)
     assert not (tmp_path / "claims.csv").exists()
@@ -292,7 +306,7 @@ def test_rows_with_other_candidates_are_not_compared(tmp_path: Path) -> None:
 def test_m27_a_slight_decrease_is_neither_a_large_one_nor_a_gain(tmp_path: Path, english: int) -> None:
     """EmbN has 60; 4 is the paper's own decrease, rounded up."""
     keys = [("mscoco", name, "original", 0) for name in ("embn-en", "mule-full")]
-    test = dict(zip(keys, ({"en": 60.0}, {"en": float(english)}), strict=True))
+    test = of_seeds(dict(zip(keys, ({"en": 60.0}, {"en": float(english)}), strict=True)))
     paths = write_evaluations(tmp_path, test, images=1000)
     verdict = {56: "holds", 57: "holds", 60: "undecided"}.get(english, "does not hold")
     assert judge(tmp_path, settings("paper"), paths, "mule").loc["M27", "verdict"] == verdict
@@ -312,7 +326,7 @@ def test_m58_counts_the_best_row_of_each_column(tmp_path: Path, better: int, ver
             values |= {"muse-embn": 10.0, "muse-parallel-embn": 10.0, "muse-full": 10.0}
         for name, value in values.items():
             test.setdefault((dataset, name, "original", 0), {})[code] = value
-    found = judge(tmp_path, settings(), write_evaluations(tmp_path, test, images=100), "mule")
+    found = judge(tmp_path, settings(), write_evaluations(tmp_path, of_seeds(test), images=100), "mule")
     assert (found.loc["M58", "verdict"], found.loc["M58", "comparisons"]) == (verdict, 7)
     assert found.loc["M58", "as_claimed"] == better
     lines = comparison(tmp_path).query("id == 'M58'")
@@ -410,7 +424,7 @@ def test_a_data_set_that_this_scale_lacks_is_left_out(tmp_path: Path) -> None:
     found = judgement(tmp_path, paths, both, of=of)
     assert (found["verdict"], found["comparisons"]) == ("holds", 1)
     missing = "left out: no data set of this configuration stands for mscoco"
-    assert found["reason"] == f"{missing}; {ONE_SEED}"
+    assert found["reason"] == missing
     assert judgement(tmp_path, paths, chinese, of=of)["verdict"] == "not testable at this scale"
 
 
@@ -500,7 +514,7 @@ def test_a_claim_is_judged_in_one_way(tmp_path: Path, ways: dict[str, str]) -> N
 def test_a_verdict_mentions_comparisons_that_rest_on_translations(tmp_path: Path) -> None:
     """Multi30K's French is human in the paper and here, Japanese only in the paper, Arabic nowhere."""
     full = rows({name: {"fr": 40, "de": 60} for name in ("mule-full", "parallel-embn")})
-    trained_on = {("multi30k", "mule-full", "original", 0): {"en-fr": {"dictionary": 5}}}
+    trained_on = of_seeds({("multi30k", "mule-full", "original", 0): {"en-fr": {"dictionary": 5}}})
     human = settings().human
     for languages, message in (
         (["en", "de", "fr"], ""),
@@ -508,7 +522,7 @@ def test_a_verdict_mentions_comparisons_that_rest_on_translations(tmp_path: Path
     ):
         paths = write_evaluations(tmp_path, full, trained_on=trained_on)
         found = judgement(tmp_path, paths, FRENCH, of=settings(human={**human, "multi30k": languages}))
-        assert found["reason"].endswith(f"1 of 1 rest on word-by-word translations{message}; {ONE_SEED}")
+        assert found["reason"].endswith(f"1 of 1 rest on word-by-word translations{message}")
         line = pd.read_csv(tmp_path / "comparison.csv", keep_default_na=False).iloc[0]
         assert line["translations"] == "dictionary (word by word)" and line["word_by_word"] == "yes"
         assert line["not_human"] == ("fr" if message else "")
@@ -516,28 +530,41 @@ def test_a_verdict_mentions_comparisons_that_rest_on_translations(tmp_path: Path
     assert "translations" not in bare["reason"]
 
 
-def test_a_verdict_names_unequal_steps_and_groups(tmp_path: Path) -> None:
-    """The last claim compares gains, within which the steps differ too."""
+@pytest.mark.parametrize(
+    ("sampled", "column", "remark", "unequal"),
+    [
+        ({"mule-full": (6440, 1)}, "unequal_steps", "different numbers of training steps", "6440 against 1"),
+        ({"mule-full": (1, 3)}, "unequal_groups", "grouped with ungrouped batches of images", "3 against 1"),
+        ({"mule-full": (5, 3), "parallel-embn": (5, 3), "embn-fr": (9, 1)}, "", "", ""),
+    ],
+)
+def test_a_verdict_names_unequal_steps_and_groups(
+    tmp_path: Path, sampled: dict[str, tuple[int, int]], column: str, remark: str, unequal: str
+) -> None:
+    """A gain has two models on each side, within which the steps may differ too."""
     models = rows({name: {"fr": 40, "de": 60} for name in ("mule-full", "parallel-embn", "embn-fr")})
-    keys = {key[1]: key for key in models}
-    steps, groups = "different numbers of training steps", "grouped with ungrouped batches of images"
-    sampled: dict[str, tuple[int, int]]
-    for sampled, reason, unequal in (
-        ({}, "", ("", "")),
-        ({"mule-full": (6440, 1)}, f"1 of 1 compare {steps}", ("6440 against 1", "")),
-        ({"mule-full": (1, 3)}, f"1 of 1 compare {groups}", ("", "3 against 1")),
-        ({"mule-full": (5, 3), "parallel-embn": (5, 3), "embn-fr": (9, 1)}, "", ("", "")),
-    ):
-        of_keys = {keys[name]: numbers for name, numbers in sampled.items()}
-        paths = write_evaluations(tmp_path, models, sampled=of_keys)
-        found = judgement(tmp_path, paths, FRENCH)
-        assert reason in found["reason"] and ("compare" in found["reason"]) == bool(reason)
-        line = pd.read_csv(tmp_path / "comparison.csv", keep_default_na=False).iloc[0]
-        assert (line["unequal_steps"], line["unequal_groups"]) == unequal
-    gains = {"greater": "mule-full@fr - embn@fr", "than": "mule-full@de - parallel-embn@de", "in": "multi30k"}
-    judgement(tmp_path, paths, gains)
-    assert comparison(tmp_path)["unequal_steps"].tolist() == ["5, 9 against 5"]
-    assert comparison(tmp_path)["unequal_groups"].tolist() == ["3, 1 against 3"]
+    of_keys = {key: sampled[key[1]] for key in models if key[1] in sampled}
+    paths = write_evaluations(tmp_path, models, sampled=of_keys)
+    found = judgement(tmp_path, paths, FRENCH)
+    assert found["reason"].count("compare") == bool(remark) and remark in found["reason"]
+    line = pd.read_csv(tmp_path / "comparison.csv", keep_default_na=False).iloc[0]
+    columns = ("unequal_steps", "unequal_pretraining", "unequal_groups")
+    assert {name: line[name] for name in columns if line[name]} == ({column: unequal} if column else {})
+    if not column:
+        gains = "mule-full@fr - embn@fr", "mule-full@de - parallel-embn@de"
+        judgement(tmp_path, paths, stated(*gains))
+        assert comparison(tmp_path)["unequal_steps"].tolist() == ["5, 9 against 5"]
+        assert comparison(tmp_path)["unequal_groups"].tolist() == ["3, 1 against 3"]
+
+
+def test_a_verdict_names_unequal_pretraining(tmp_path: Path) -> None:
+    """LP's epochs, and those of SMALR's assignment, count."""
+    models = rows({name: {"fr": 40} for name in ("mule-full", "parallel-embn")})
+    stages = {"pretraining": {"training": {"epochs": 2}}, "assignment": {"training": {"epochs": 3}}}
+    with_stages = {key: stages for key in models if key[1] == "mule-full"}
+    found = judgement(tmp_path, write_evaluations(tmp_path, models, trained_with=with_stages), FRENCH)
+    assert "1 of 1 compare different numbers of epochs of pretraining" in found["reason"]
+    assert comparison(tmp_path)["unequal_pretraining"].tolist() == ["5 against 0"]
 
 
 def test_only_the_best_of_several_is_compared_and_has_unequal_steps(tmp_path: Path) -> None:
@@ -547,7 +574,7 @@ def test_only_the_best_of_several_is_compared_and_has_unequal_steps(tmp_path: Pa
     paths = write_evaluations(tmp_path, models, sampled=sampled)
     both = {**FRENCH, "than": ["embn", "parallel-embn"], "best_of_than": True}
     assert "compare" not in judgement(tmp_path, paths, both)["reason"]
-    assert comparison(tmp_path)["than"].tolist() == ["parallel-embn"]
+    assert comparison(tmp_path)[["than", "rivals"]].to_numpy().tolist() == [["parallel-embn", 2]]
     assert comparison(tmp_path)["unequal_steps"].isna().all()
 
 
@@ -588,9 +615,8 @@ def test_the_claims_that_compare_unequal_trainings_at_scale_paper(tmp_path: Path
             key = (cell.dataset, cell.experiment, cell.queries, 0)
             test.setdefault(key, {})[cell.language] = 50.0
     sampled = {key: sampling_of_paper(*key[:2]) for key in test}
-    found = judge(
-        tmp_path, settings("paper"), write_evaluations(tmp_path, test, 3, 1, sampled=sampled), "mule"
-    )
+    paths = write_evaluations(tmp_path, test, 3, 1, sampled=sampled)
+    found = judge(tmp_path, settings("paper", seeds=[0]), paths, "mule")
     by_steps = found["reason"].str.contains("different numbers of training steps")
     by_groups = found["reason"].str.contains("grouped with ungrouped")
     assert found.index[by_steps].tolist() == [
@@ -693,23 +719,6 @@ def test_the_required_difference_follows_the_words_of_the_text() -> None:
     }  # fmt: skip
 
 
-def test_the_paper_gains_shown_are_those_of_the_text() -> None:
-    """*Lessons*, Section 6.2, which Table 7 contradicts: French 47.0 to 56.3 is 9.3, not 8.8."""
-    gains = {
-        "L28": dict.fromkeys(("en", "de", "fr", "cs"), 11),
-        "L29": {"fr": 8.8, "cs": 5.5},
-        "L30": {"fr": 2.2, "cs": 2.8},
-        "L31": {"cs": 4.8},
-    }
-    for paper, expected in (("smalr", {}), ("lessons", gains)):
-        found: dict[str, dict[str, Any]] = {}
-        for claim in claims_of(paper):
-            for one in claim.comparisons():
-                if one.by is not None:
-                    found.setdefault(claim.id, {})[one.language] = one.by
-        assert found == expected | {f"{name}-as-code": by for name, by in expected.items()}
-
-
 REDUCED = {
     *(f"mule-ten-{kind}-{least}" for kind in ("frequency", "dictionary") for least in (5, 10, 25, 50)),
     *(f"mule-ten-pca-{dimensions}" for dimensions in (50, 100, 200)),
@@ -783,106 +792,72 @@ def test_a_mean_over_languages_weighs_each_equally() -> None:
     assert {(part.name, part.queries, part.weight) for part in found[3:]} == {("mule-ten", "original", -0.1)}
 
 
-@dataclass
-class Printed:
-    """A paper's claims on its own printed tables, read by hand: every other claim about its recalls holds."""
-
-    tables: tuple[str, ...]
-    contradicted: set[str]
-    untested: set[str]
-    metrics: tuple[str, ...] = ("mR",)
-
-
-PRINTED = {
-    "mule": Printed(
-        tuple(f"table{number}" for number in range(2, 12)),
-        {
-            "M11",  # English: 69.6 < 71.1
-            "M13",  # MUSE on Czech and French: 41.8, 40.7 < 43.2 and 51.6 < 52.0 of PARALLEL-EmbN
-            "M16", "M24",  # MUSE on English: 69.0 and 69.5 > 68.0
-            "M17",  # English: NC -0.3, LC -0.1
-            "M19", "M21", "M44",  # German: 61.4 < 61.6
-            "M25",  # the gap of English: 19.9 becomes 13.2, less than half goes
-            "M31",  # Chinese: 72.2 > 58.8
-            "M33",  # French: 46.7 < 52.0
-            "M34",  # English on Multi30K: 70.3 < 72.0
-            "M35", "M57",  # PARALLEL-EmbN on English, Multi30K: 69.0 < 69.6
-            "M55",  # English on MSCOCO without augmentation: 72.0 < 75.6
-            "M59", "M60", "M61",  # single exceptions
-        },
-        {"M03", "M04", "M05", "M06", "M07", "M08", "M09", "M39", "M40", "M41", "M42"},
-    ),
-    "smalr": Printed(
-        ("smalr/table1", "smalr/table2"),
-        {
-            "S06",  # MSCOCO, HA: 76.8 < 76.9
-            "S14",  # Multi30K: En 69.6 < 75.2, De 64.7 < 65.2
-            "S22",  # MSCOCO: CLC-A on Japanese 75.0 < 77.2
-        },
-        {f"S{n:02d}" for n in (2, 3, 7, *range(9, 13), *range(24, 29), 30, 31, 32, *range(34, 41))},
-    ),
-    # The Monolingual models of Tables 6 and 7 have other recalls than Table 4's.
-    "lessons, Tables 2 to 5": Printed(
-        tuple(f"lessons/table{number}" for number in (2, 3, 4, 5)),
-        {
-            "L02", "L03",  # text to image: En R@10 67.9 < 68.4; De R@5 49.5 < 50.5, R@10 60.5 < 62.3
-            "L06",  # En, text to image R@10: Parallel-Sym 65.7 < 65.8
-            "L07",  # OE above Pivot-Asym in three of six
-            "L09",  # both asymmetric bilingual models are above VSE
-        },
-        {"L23"},
-        RECALLS,
-    ),
-    "lessons, Tables 6 and 7": Printed(
-        ("lessons/table6", "lessons/table7"),
-        {"L25"},  # French: 55.0 < 57.0
-        {"L33", "L34", "L35", "L36"},
-        RECALLS,
-    ),
+# The papers' claims that their own printed tables contradict, read by hand.
+CONTRADICTED = {
+    "mule": {
+        "M11",  # English: 69.6 < 71.1
+        "M13",  # MUSE on Czech and French: 41.8, 40.7 < 43.2 and 51.6 < 52.0 of PARALLEL-EmbN
+        "M16", "M24",  # MUSE on English: 69.0 and 69.5 > 68.0
+        "M17",  # English: NC -0.3, LC -0.1
+        "M19", "M21", "M44",  # German: 61.4 < 61.6
+        "M25",  # the gap of English: 19.9 becomes 13.2, less than half goes
+        "M31",  # Chinese: 72.2 > 58.8
+        "M33",  # French: 46.7 < 52.0
+        "M34",  # English on Multi30K: 70.3 < 72.0
+        "M35", "M57",  # PARALLEL-EmbN on English, Multi30K: 69.0 < 69.6
+        "M52",  # Japanese, image to text R@1: 59.6 < 60.1
+        "M55",  # English on MSCOCO without augmentation: 72.0 < 75.6
+        "M59", "M60", "M61",  # single exceptions
+    },
+    "smalr": {
+        "S06",  # MSCOCO, HA: 76.8 < 76.9
+        "S14",  # Multi30K: En 69.6 < 75.2, De 64.7 < 65.2
+        "S22",  # MSCOCO: CLC-A on Japanese 75.0 < 77.2
+    },
+    "lessons": {
+        "L02", "L03",  # text to image: En R@10 67.9 < 68.4; De R@5 49.5 < 50.5, R@10 60.5 < 62.3
+        "L06",  # En, text to image R@10: Parallel-Sym 65.7 < 65.8
+        "L07",  # OE above Pivot-Asym in three of six
+        "L09",  # both asymmetric bilingual models are above VSE
+        "L25",  # French: 55.0 < 57.0
+        "L36",  # Table 6, German: Multi-comparable 49.6 < Multi-translation 51.2
+    },
 }  # fmt: skip
+NOT_PRINTED = {
+    "mule": {"M03", "M04", "M05", "M06", "M07", "M08", "M09", "M39", "M40", "M41", "M42"},
+    "smalr": {f"S{n:02d}" for n in (2, 3, 7, *range(9, 13), *range(24, 29), 30, 31, 32, *range(34, 41))},
+    "lessons": {"L01", "L23", "L33", "L34", "L35"},
+}
 
 
-@pytest.mark.parametrize("name", PRINTED)
-def test_the_papers_own_numbers_contradict_these_claims(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """Printed numbers have no images, so the signs of the differences decide, whatever p is."""
-    monkeypatch.setattr("pipeline.tables.claims.LEVEL", np.inf)
-    printed = PRINTED[name]
-    paths = write_printed_evaluations(tmp_path, printed.tables, printed.metrics)
-    found = judge(tmp_path, settings("paper"), paths, name.partition(",")[0])
-    if printed.metrics == RECALLS:
-        numbers = tuple(table[-1] for table in printed.tables)
-        found = found[[numbers[-1] in tables or tables[-1] in numbers for tables in found["tables"]]]
-    as_code = found.index.str.endswith("-as-code")  # of which the paper prints nothing
-    assert set(found.loc[as_code, "verdict"]) <= {NOT_TESTABLE}
-    assert found.loc[as_code, "reason"].str.contains("-as-code.* is in none of the tables").all()
-    text = found[~as_code]
-    assert set(text.index[text["verdict"] == FAILS]) == printed.contradicted
-    assert set(text.index[~text["verdict"].isin([HOLDS, FAILS])]) == printed.untested
-    lines = comparison(tmp_path)
-    if name == "smalr":
-        assert_consistency_adds_what_the_tables_print(lines)
-    if name == "mule":
-        shown = lines.dropna(subset="paper_difference")
-        assert len(shown) == 12
-        assert shown["difference"].to_numpy() == pytest.approx(
-            shown["paper_difference"].to_numpy(), abs=0.051
-        )
+def printed_numbers(paper: str) -> PrintedNumbers:
+    of = settings("paper")
+    return PrintedNumbers(ROOT / "config/papers", of.rows[paper], of.one_per_language)
 
 
-def assert_consistency_adds_what_the_tables_print(lines: pd.DataFrame) -> None:
-    """HA as the tables print it: 77.7, 78.6, 79.7 and 65.0, 68.2, 68.7; the best before 76.9 and 64.3."""
-    found = {name: of["difference"].tolist() for name, of in lines.groupby("id")}
-    assert found["S01"] == pytest.approx([79.7 - 76.9, 68.7 - 64.3], abs=0.11)
-    assert found["S20"] == pytest.approx([78.6 - 77.7, 68.2 - 65.0], abs=0.11)
-    assert found["S23"] == pytest.approx([79.7 - 78.6, 68.7 - 68.2], abs=0.11)
-    (english,) = set(lines[lines["id"] == "S21"]["measured_greater"])
-    assert english == pytest.approx(74.1 - 69.6, abs=0.01)
+@pytest.mark.parametrize("paper", CONTRADICTED)
+def test_the_papers_own_numbers_contradict_these_claims(paper: str) -> None:
+    """The paper prints no numbers of its published code."""
+    found = {claim.id: printed_numbers(paper).verdict(claim) for claim in claims_of(paper)}
+    assert {name for name in found if found[name] == "contradict"} == CONTRADICTED[paper]
+    as_code = {name for name in found if name.endswith("-as-code")}
+    assert {name for name in found if not found[name]} == NOT_PRINTED[paper] | as_code
 
 
-def test_a_page_lists_what_the_papers_own_numbers_contradict() -> None:
-    page = (ROOT / "docs/statistics.md").read_text(encoding="utf-8")
-    listed = re.search(r"^\| MULE \| (\d+) of 50 about recalls: ([^;]*);", page, re.M)
-    assert listed and int(listed[1]) == len(PRINTED["mule"].contradicted)
-    assert set(listed[2].split(", ")) == PRINTED["mule"].contradicted
+def test_the_papers_own_differences_are_as_printed() -> None:
+    """SMALR's HA: 77.7, 78.6, 79.7 and 65.0, 68.2, 68.7; the best before 76.9 and 64.3.
+
+    Monolingual has a text-to-image R@10 of 50.4 in Table 6 of *Lessons*, of 40.1 in Table 4.
+    """
+    shown: dict[str, list[float | None]] = {}
+    for paper in CONTRADICTED:
+        numbers = printed_numbers(paper)
+        for claim in claims_of(paper):
+            shown[claim.id] = [numbers.difference(one, claim.tables) for one in claim.comparisons()]
+    assert shown["M01"] == pytest.approx([21.9], abs=0.051)
+    assert shown["M20"] == pytest.approx([4.4, 7.1], abs=0.051)
+    assert shown["S01"] == pytest.approx([79.7 - 76.9, 68.7 - 64.3], abs=0.11)
+    assert shown["S20"] == pytest.approx([78.6 - 77.7, 68.2 - 65.0], abs=0.11)
+    assert shown["S23"] == pytest.approx([79.7 - 78.6, 68.7 - 68.2], abs=0.11)
+    assert shown["L11"][1] == pytest.approx(55.1 - 40.1, abs=0.01)
+    assert shown["L28"][0] == pytest.approx(61.8 - 50.4, abs=0.01)

@@ -64,7 +64,13 @@ def report(
     tabulate(of_mine, paths, folder / "mine.csv", folder / "c.csv", numbers)
     claims = folder / "claims.csv", folder / "claim-comparisons.csv"
     of_claims = configuration.claim_settings(loaded)
-    judge_claims(of_claims, [ROOT / f"config/claims/{one}.yaml" for one in claims_of], *claims, paths)
+    judge_claims(
+        of_claims,
+        [ROOT / f"config/claims/{one}.yaml" for one in claims_of],
+        *claims,
+        ROOT / "config/papers",
+        paths,
+    )
     (folder / "table1.csv").write_text("dataset,language,metric,measured,paper\nmulti30k,de,images,600,29K\n")
     (folder / "figure3.html").write_text("<main><p>a figure</p></main>")
     curves = folder / "multi30k" / "experiments" / "mule-full" / "seed0" / "curves.csv"
@@ -181,7 +187,8 @@ def test_everything_requested_is_in_the_report(tmp_path: Path) -> None:
     ):
         assert words in text, words
     interval = r"\(−\d+\.\d to [−+]\d\.\d\)"
-    assert re.search(rf"M19 2 With NC, LC .*? does not hold −5.0 {interval}, p 0\.\d{{3}} ", text)
+    verdict = r"undecided the paper.s own numbers contradict it"
+    assert re.search(rf"M19 2 With NC, LC .*? {verdict} −5.0 {interval}, p 0\.\d{{3}} ", text)
     levels = [int(level) for level in re.findall(r"<h([1-6])", html)]
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels))

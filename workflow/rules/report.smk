@@ -10,9 +10,11 @@ rule judge_claims:
     localrule: True
     params:
         settings=for_job(configuration.claim_settings),
+        papers="config/papers",
     shell:
         "python -m pipeline judge-claims --settings {params.settings:q} --evaluations {input.evaluations:q} "
-        "--counts {input.counts:q} --claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} > {log:q} 2>&1"
+        "--counts {input.counts:q} --claims {input.claims:q} --papers {params.papers} --output {output.claims:q} "
+        "--comparison {output.comparison:q} > {log:q} 2>&1"
 
 
 rule draw_retrieved:

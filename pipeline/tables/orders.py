@@ -1,0 +1,48 @@
+"""Orders of two rows that a paper's claims name: how many of the paper's are ours."""
+
+from collections.abc import Collection
+
+import numpy as np
+import pandas as pd
+
+from pipeline.tables.contrasts import holm
+
+LEVEL = 0.05
+KINDS = ("human captions", "with translations", "stand-in for MSCOCO")
+
+
+def order_counts(lines: pd.DataFrame, mscoco: Collection[str] = ("mscoco",)) -> pd.DataFrame:
+    """Distinct orders of two rows in a language, of which the paper prints numbers.
+
+    Every pair of rows that a claim compares in a language and a metric counts once, whatever the claim says
+    of it and how many claims do. Left out are single recalls of a paper that prints mR, ML BERT, which is a
+    toy outside scale paper, gains against gains, and ties in the paper.
+
+    Args:
+        lines: comparisons of one paper's claims, as `judge_claims` writes them. mscoco: the data sets that
+            stand for MSCOCO.
+
+    Returns:
+        a row for each of KINDS, and the columns `orders`, `same` (the paper's sign is ours), `same_clear`
+        (with p below 0.05 of this comparison by itself), `same_holm` (with p corrected for the number of
+        orders of the kind), and the same of the opposite sign, `reversed`, `reversed_clear` and
+        `reversed_holm`.
+    """
+    sides = lines["greater"] + " " + lines["than"]
+    metrics = ["mR"] if lines["metric"].eq("mR").any() else lines["metric"].unique()
+    lines = lines[
+        ~sides.str.contains("bert-|@") & lines["metric"].isin(metrics) & (lines["paper_difference"].abs() > 0)
+    ]
+    pairs = sides[lines.index].str.split().map(sorted).map(" ".join)
+    lines = lines[~lines.assign(pair=pairs).duplicated(["pair", "dataset", "language", "metric"])]
+    kinds = np.select([lines["translations"].notna(), lines["dataset"].isin(mscoco)], KINDS[1:], KINDS[0])
+    p_holm = lines.groupby(kinds)["p"].transform(lambda p: holm(p.to_numpy(dtype=float)))
+    same = lines["difference"] * lines["paper_difference"] > 0
+    counted = {"orders": same | True}
+    for name, sign in (("same", same), ("reversed", ~same)):
+        counted |= {
+            name: sign,
+            f"{name}_clear": sign & (lines["p"] < LEVEL),
+            f"{name}_holm": sign & (p_holm < LEVEL),
+        }
+    return pd.DataFrame(counted).groupby(kinds).sum().reindex(KINDS, fill_value=0)

@@ -1,0 +1,75 @@
+"""The papers' printed recalls, by what a claim compares."""
+
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from pipeline.tables.cells import model_and_queries
+from pipeline.tables.claim_terms import Claim, Comparison, enough, parts, terms
+from pipeline.tables.result_files import paper_table
+
+Place = tuple[str, str, str, str, str]  # data set of the paper, experiment, queries, language, metric
+
+SUPPORT, CONTRADICT = "support", "contradict"
+
+
+class PrintedNumbers:
+    """The recalls that a paper prints, in percent.
+
+    Args:
+        folder: config/papers.
+        rows: by table, as its file is named, and by number of a row, the term by which claims name it.
+        one_per_language: experiments with a model for each language.
+    """
+
+    def __init__(
+        self, folder: Path, rows: Mapping[str, Mapping[str, str]], one_per_language: Collection[str]
+    ):
+        self._one_per_language = one_per_language
+        self._tables = {table: self._recalls(folder / f"{table}.csv", rows[table]) for table in rows}
+
+    def _recalls(self, path: Path, rows: Mapping[str, str]) -> dict[Place, float]:
+        recalls = {}
+        lines = paper_table(path).to_dict("records")
+        for line in [line for line in lines if line["row"] in rows]:
+            (term,) = terms(rows[line["row"]])
+            for column, value in line.items():
+                if value and column not in ("row", "group", "method"):
+                    dataset, language, metric = str(column).split()
+                    model = model_and_queries(term.name, term.queries, language, self._one_per_language)
+                    recalls[dataset, *model, language, metric] = float(value)
+        return recalls
+
+    def verdict(self, claim: Claim) -> str:
+        """Whether the printed numbers `support` or `contradict` a claim; empty if the paper lacks some."""
+        differences = [(one, self.difference(one, claim.tables)) for one in claim.comparisons()]
+        signs = [one.as_claimed(value) for one, value in differences if value is not None]
+        if not signs or len(signs) < len(differences):
+            return ""
+        return SUPPORT if enough(claim.needs, sum(signs), len(signs)) else CONTRADICT
+
+    def difference(self, comparison: Comparison, tables: str) -> float | None:
+        """`greater` minus the best of `than`, in points; None if the paper does not print one of them.
+
+        Args:
+            tables: those that the claim is about, such as `2(a); 4`: *Lessons* prints two numbers of one
+                model.
+        """
+        numbers = re.findall(r"\d+", re.sub(r"\(.*?\)", "", tables))
+        recalls: dict[Place, float] = {}
+        for name in sorted(self._tables, key=lambda name: name.rpartition("table")[2] in numbers):
+            recalls |= self._tables[name]
+        sides = [self._side(text, comparison, recalls) for text in (comparison.greater, *comparison.than)]
+        known = [side for side in sides if side is not None]
+        return known[0] - max(known[1:]) if len(known) == len(sides) else None
+
+    def _side(self, text: str, comparison: Comparison, recalls: Mapping[Place, float]) -> float | None:
+        """The sum of recalls that one side of a comparison names."""
+        total = 0.0
+        for part in parts(text, comparison.language, comparison.dataset):
+            model = model_and_queries(part.name, part.queries, part.language, self._one_per_language)
+            recall = recalls.get((comparison.dataset, *model, part.language, comparison.metric))
+            if recall is None:
+                return None
+            total += part.weight * recall
+        return total
