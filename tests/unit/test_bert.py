@@ -105,7 +105,10 @@ def test_padding_changes_no_vector_and_long_captions_are_cut(folder: Path) -> No
 
 
 def make_vocabulary(folder: Path, output: Path) -> Vocabulary:
-    embed_captions(folder / "en.csv", "en", str(folder / "model"), READ, output)
+    """The English captions of a table that has German ones too."""
+    both = pd.concat([pd.read_csv(folder / f"{code}.csv") for code in ("en", "de")])
+    both.to_csv(output.with_name("both.csv"), index=False)
+    embed_captions(output.with_name("both.csv"), "en", str(folder / "model"), READ, output)
     return read_vocabulary(output)
 
 

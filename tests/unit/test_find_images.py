@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.common.errors import InputError
+from pipeline.common.photographs import is_photograph
 from pipeline.images.find import find_images
 from pipeline.images.lists import read_image_list
 
@@ -40,6 +41,13 @@ def test_files_are_found_by_id_below_several_folders(tmp_path: Path) -> None:
     assert list(found) == ["1", "2", "3", "é, ü"]
     assert [path.name for path in found.values()] == ["1.jpg", "2_693b08cb0e.JPG", "3.png", "é, ü.png"]
     assert all(path.exists() for path in found.values())
+
+
+def test_a_photograph_is_known_by_its_ending() -> None:
+    rare, usual = ("avif", "bmp", "pgm", "pnm", "ppm", "tif", "tiff"), ("gif", "jfif", "jpe", "jpeg", "jpg")
+    for ending in (*rare, *usual, "png", "webp"):
+        assert is_photograph(f"a.b.{ending}") and is_photograph(f"A.{ending.upper()}"), ending
+    assert not is_photograph("a.txt") and not is_photograph("jpg")
 
 
 def test_missing_and_ambiguous_files_are_listed_together(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from pipeline.common.errors import InputError
 from pipeline.datasets import flickr8k
 from pipeline.datasets.sources.multi30k import FOLDER, multi30k_captions, multi30k_split
 from pipeline.datasets.split import write_split
-from pipeline.datasets.table import caption_table
-from pipeline.datasets.text import published_text
+from pipeline.datasets.table import caption_table, read_sentences
+from pipeline.datasets.text import collect_text
 
 IMAGES = {"train": ["1.jpg", "2.jpg", "3.jpg"], "val": ["4.jpg"], "test": ["5.jpg"]}
 MIRROR, FLICKR8K = os.environ.get("MULTILINGUAL_MIRROR"), os.environ.get("MULTILINGUAL_FLICKR8K")
@@ -97,7 +97,8 @@ def test_text_for_word_vectors_holds_no_caption_of_a_held_out_image(sources: Pat
     splits = [tmp_path / "first.csv", tmp_path / "second.csv"]
     write_split({"1": "train", "2": "test"}, splits[0])
     write_split({"2": "train", "5": "val", "9": "test"}, splits[1])
-    text = published_text(sources, "de", splits)
+    collect_text("de", sources, splits, tmp_path / "text.csv")
+    text = read_sentences(tmp_path / "text.csv")
     assert set(text["image"]) == {"1", "3", "4"}
     assert set(text["split"]) == {"train"}
     assert list(text[text["image"] == "4"]["tokens"]) == [f"de{number}-4" for number in range(1, 6)]
