@@ -26,10 +26,11 @@ WITHOUT_RULE = {
     *("show-table", "serve", "search"),
 }
 LONGEST = 300  # characters of a setting that a listing shows
-# Options that only people give.
+# Options that only people give, or only a data set with captioned_images.
 BY_HAND = {
     *(("build-index", option) for option in ("device", "photographs", "workers")),
     ("compare", "metric"),
+    *(("read-captions", option) for option in ("captioned-images", "origin")),
     *((stage, "sources") for stage in ("split", "read-captions", "read-caption-part")),
 }
 
