@@ -100,7 +100,7 @@ LOSSES, MODELS, EVALUATION = "pipeline/models/losses", "pipeline/models", "pipel
         (f"{MODELS}/consistency.py", "bias=False", "bias=True",
          {"evaluate-consistency", "count-smalr-parameters"}),
         ("pipeline/registry.py", "EMBEDDINGS = {", 'EMBEDDINGS = {"other": "pipeline.models:Other",', set()),
-        ("pipeline/training/batches.py", "if self.batch_size < 2:", "if self.batch_size < 3:",
+        ("pipeline/training/batches.py", "(captions.count > 0).sum() < 2", "(captions.count > 0).sum() < 3",
          {"pretrain", "assign", *ALL_TRAINED}),
     ],
     ids=lambda value: Path(value).stem if isinstance(value, str) and value.endswith(".py") else "",
@@ -119,7 +119,11 @@ def test_an_edit_concerns_the_stages_and_models_that_use_it(
         (f"{LOSSES}/triplets.py", "mean over positives of the mean", "The mean over all anchors of the mean"),
         (f"{LOSSES}/triplets.py", "\nclass Comparison", "\n\n\n# A comment.\nclass Comparison"),
         (f"{EVALUATION}/recall.py", '"""Recall at K', '"""The recall at K'),
-        ("pipeline/training/batches.py", "but a triplet needs two; ", "a triplet needs two of them; "),
+        (
+            "pipeline/training/batches.py",
+            "which a triplet needs; take more",
+            "which a triplet has to have; take more",
+        ),
         ("pipeline/training/loop.py", "trains on", "is trained on"),
     ],
 )
