@@ -8,7 +8,15 @@ from pipeline.stages import STAGES
 
 ROOT = Path(__file__).parents[2]
 WITH_TORCH = {
-    *("extract-features", "pretrain-bert", "embed-captions", "pretrain", "assign", "train"),
+    *(
+        "extract-features",
+        "train-translator",
+        "pretrain-bert",
+        "embed-captions",
+        "pretrain",
+        "assign",
+        "train",
+    ),
     *("train-lessons", "evaluate", "evaluate-consistency", "count-parameters", "count-smalr-parameters"),
     *("measure-scaling", "draw-retrieved", "prefetch-models", "build-index", "search", "serve"),
 }

@@ -108,7 +108,7 @@ def test_there_is_no_message_if_all_pairs_have_a_provider() -> None:
 def test_the_message_lists_every_provider_and_key() -> None:
     message = missing_providers(load(), [("multi30k", "en-ja")])
     named = [name for names in PROVIDERS for name in names.split(", ")]
-    assert sorted(named) == sorted([*SERVICES, "marian", "files", "dictionary"])
+    assert sorted(named) == sorted([*SERVICES, "marian", "trained", "files", "dictionary"])
     for service, described in SERVICES.items():
         line = re.search(rf"  - (?:\w+, )*{service}\b.*", message)
         assert line
