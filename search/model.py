@@ -178,6 +178,8 @@ class SearchModel:
         """
         from pipeline.images.crops import UnreadableImage, read_image, resize_image
 
+        if not self.reads_photographs:
+            raise InputError(f"{self.path}: trained on imported features, so it embeds no photographs.")
         resize, crops = self.record.features["resize"], self.record.features["crops"]
         batch = CROPS // crops if len(photographs) > 1 else 1
         backbone = self._backbone(batch)
@@ -207,8 +209,6 @@ class SearchModel:
         from pipeline.images.backbone import load_backbone
         from pipeline.images.settings import ExtractionSettings
 
-        if not self.reads_photographs:
-            raise InputError(f"{self.path}: trained on imported features, so it embeds no photographs.")
         values = self.record.settings.features.model_dump(exclude_none=True)
         values["weights"] = str(self.weights or values["weights"])
         with self._lock:

@@ -214,7 +214,7 @@ def test_a_branch_is_added_and_takes_the_maximum(finished_project: Project) -> N
 
 def test_a_language_is_added(finished_project: Project) -> None:
     output = follow(finished_project, "Add a language")
-    assert "captions of multi30k in ja" in output
+    assert "dataset=multi30k,language=ja" in output
     assert "extract_features" not in jobs(output)
     assert jobs(output)["write_demo_captions"] == 1
 
@@ -275,7 +275,7 @@ def test_a_stage_is_added_by_a_function_a_line_and_a_rule(finished_project: Proj
 
 def test_two_seeds_request_two_gpus(finished_project: Project) -> None:
     output = follow(finished_project, "Two seeds on two GPUs")
-    assert {"seed 0", "seed 1"} <= set(re.findall(r"seed \d", output))
+    assert {"seed=0", "seed=1"} <= set(re.findall(r"seed=\d", output))
     one = jobs(run(finished_project, ["snakemake", "-n", "results/table2.csv"]))
     assert jobs(output)["train"] == one["train"] + 14  # the second seed has no results yet
 

@@ -229,7 +229,7 @@ def test_an_evaluation_records_who_translated_its_queries(
 def test_sigkill_at_any_moment_changes_nothing(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
-    experiment["training"]["epochs"] = 25
+    experiment["training"]["epochs"] = 60  # it must not end before its kills
     (tmp_path / "whole").mkdir()
     (tmp_path / "killed").mkdir()
     whole, killed = (command(inputs, experiment, tmp_path / run) for run in ("whole", "killed"))
