@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -30,6 +31,7 @@ from pipeline.models.consistency import Combiner, ScoredQueries, fit
 from pipeline.models.model import ModelRecord, RetrievalModel
 from pipeline.models.settings import Consistency
 from pipeline.words.corpus import Corpus, LanguageCorpus, encode
+from pipeline.words.vocabulary import Vocabulary
 
 
 def evaluate_consistency(
@@ -64,33 +66,14 @@ def evaluate_consistency(
         raise InputError(f"{model}: scores by {network.similarity!r}; consistency needs cosines")
     originals = original_sentences(sentences, record.settings.languages, record.settings.caption_origins)
     tables = {(path.stem[:2], path.stem[3:]): read_sentences(path) for path in translated_queries}
-    human = [code for code in originals if record.settings.caption_origins.get(code, "human") == "human"]
-
-    def embedded(split: str) -> tuple[Corpus, dict[str, Queries]]:
-        corpus = evaluation_corpus(originals, vocabularies, record.settings, split)
-        add_features(corpus, features, record.settings.features)
-        images, queries = embed_images(network, corpus), {}
-        for language in human:
-            own = originals[language].query("split == @split and image in @corpus.images")
-            texts = {
-                target: own if target == language else in_translation(own, tables[language, target])
-                for target in network.languages
-            }
-            captions = {
-                target: encode(table, vocabularies[target], corpus.images, record.settings.max_caption_length)
-                for target, table in texts.items()
-            }
-            rows, image_of = map(torch.from_numpy, gallery(corpus.languages[language].image))
-            queries[language] = Queries(query_vectors(network, language, captions), images[rows], image_of)
-        return corpus, queries
-
+    made_of = network, record, originals, tables, vocabularies, features
     details: dict[str, Any] = {"kind": settings.kind}
     weights = None  # all are equal
     if settings.network:
-        combiner, details["losses"] = _learn(embedded("val")[1], record, settings.network)
+        combiner, details["losses"] = _learn(embedded_queries(*made_of, "val")[1], record, settings.network)
         weights = combiner.weights().detach()
         details["weights"] = [weight.tolist() for weight in combiner.parameters()]
-    corpus, test = embedded("test")
+    corpus, test = embedded_queries(*made_of, "test")
     results = {}
     for language, queries in test.items():
         vectors = queries.vectors
@@ -114,6 +97,37 @@ class Queries:
     vectors: Tensor
     candidates: Tensor
     image_of: Tensor
+
+
+def embedded_queries(
+    network: RetrievalModel,
+    record: ModelRecord,
+    originals: Mapping[str, pd.DataFrame],
+    tables: Mapping[tuple[str, str], pd.DataFrame],
+    vocabularies: Mapping[str, Vocabulary],
+    features: Path,
+    split: str,
+) -> tuple[Corpus, dict[str, Queries]]:
+    """A split, and the queries of each language with human captions.
+
+    Args:
+        originals: sentence tables by language. tables: translations by source and target language.
+    """
+    settings = record.settings
+    corpus = evaluation_corpus(originals, vocabularies, settings, split)
+    add_features(corpus, features, settings.features)
+    images, queries = embed_images(network, corpus), {}
+    for language, table in originals.items():
+        if settings.caption_origins.get(language, "human") != "human":
+            continue
+        own = table.query("split == @split and image in @corpus.images")
+        captions = {}
+        for target in network.languages:
+            text = own if target == language else in_translation(own, tables[language, target])
+            captions[target] = encode(text, vocabularies[target], corpus.images, settings.max_caption_length)
+        rows, image_of = map(torch.from_numpy, gallery(corpus.languages[language].image))
+        queries[language] = Queries(query_vectors(network, language, captions), images[rows], image_of)
+    return corpus, queries
 
 
 def query_vectors(model: RetrievalModel, language: str, captions: Mapping[str, LanguageCorpus]) -> Tensor:

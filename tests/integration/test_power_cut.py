@@ -89,7 +89,8 @@ def content(path: Path) -> bytes:
     """A file's bytes; of the list of photographs, all except the times at which they were drawn."""
     if path.name != "images.csv":
         return path.read_bytes()
-    return pd.read_csv(path).drop(columns="time").to_csv().encode()
+    listed: pd.DataFrame = pd.read_csv(path).drop(columns="time")
+    return str(listed.to_csv()).encode()
 
 
 def workflow(folder: Path) -> Project:
