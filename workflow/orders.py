@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 
 from pipeline.tables import orders
-from pipeline.tables.claim_terms import parts
+from pipeline.tables.claim_terms import enough, parts
 from pipeline.tables.result_files import read_result
 
 OF_PAPER = {"multi30k": "multi30k", "flickr8kcn": "mscoco"}
-SHARES = {"all": 1.0, "nearly all": 0.9, "most": 0.5 + 1e-9, "some": 1e-9}  # of the comparisons of a claim
 
 Key = tuple[str, str, str, str]  # experiment, language, data set, metric
 
@@ -60,9 +59,10 @@ def order_counts(run: Path) -> pd.DataFrame:
 def own_support(run: Path) -> "pd.Series[bool]":
     """By claim whether the signs of the paper's own differences support it; not of claims without any."""
     lines = compared(run).dropna(subset="printed")
-    supported = (lines["printed"] > 0).groupby(lines["id"]).mean()
-    needed = lines.groupby("id")["needs"].first().map(SHARES)
-    return supported >= needed
+    supported = (lines["printed"] > 0).groupby(lines["id"])
+    needs = lines.groupby("id")["needs"].first()
+    good = zip(needs, supported.sum(), supported.size(), strict=True)
+    return pd.Series([enough(*counts) for counts in good], needs.index)
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """The translator: what it learns from, that it learns, and that a killed training ends with equal bytes."""
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -96,6 +97,23 @@ def test_images_are_held_out(
     caplog.set_level("INFO", "pipeline")
     train(captions, tmp_path, split, held_out=held_out)
     assert f"learns from {learned} captions, validates with 10" in caplog.text
+
+
+def test_the_best_validation_is_kept(captions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = iter([2.0, 1.0])
+    monkeypatch.setattr(translator, "scores", lambda *_: {"BLEU": next(found)})
+    best = train(captions, tmp_path / "both")
+    found = iter([2.0])
+    first = train(captions, tmp_path / "first", steps=3)
+    assert contents(best)["model.safetensors"] == contents(first)["model.safetensors"]
+
+
+def test_the_seed_chooses_the_images_for_validation(captions: Path, tmp_path: Path) -> None:
+    learned = {
+        json.loads(contents(train(captions, tmp_path / str(seed), seed=seed))["config.json"])["trained_on"]
+        for seed in (0, 1)
+    }
+    assert len(learned) == 2
 
 
 def test_without_enough_captions_it_is_refused(captions: Path, tmp_path: Path) -> None:
