@@ -120,7 +120,7 @@ def embedded_queries(
     for language, table in originals.items():
         if settings.caption_origins.get(language, "human") != "human":
             continue
-        own = table.query("split == @split and image in @corpus.images")
+        own = table[table["image"].isin(corpus.images)]
         captions = {}
         for target in network.languages:
             text = own if target == language else in_translation(own, tables[language, target])
