@@ -43,9 +43,11 @@ def coverage(data: Dataset, image_list: Path | None) -> Coverage:
     source = source_named(data.source)
     assert source.read_split and data.captions, "as source custom has"
     split = source.read_split(data.only(source.split_keys), Inputs(image_list=image_list))
-    tables = dict.fromkeys(data.captions.replace("{language}", code) for code in data.languages)
+    languages_of: dict[str, list[str]] = {}
+    for code in data.languages:
+        languages_of.setdefault(data.captions.replace("{language}", code), []).append(code)
     found = Coverage({language: dict.fromkeys(SPLITS, 0) for language in data.languages}, {})
-    every = pd.concat([caption_table(read_own(path)[0]) for path in map(Path, tables)])
+    every = pd.concat([caption_table(read_own(Path(path), codes)[0]) for path, codes in languages_of.items()])
     for language in data.languages:
         captions = every[every["language"] == language]
         if captions.empty:

@@ -85,6 +85,8 @@ def test_all_mistakes_are_reported_together(tmp_path: Path, monkeypatch: pytest.
         (b"image,language,caption,splits\na,en,b,train\n", "column 'splits' is unknown"),
         (b"image,language,caption,image\na,en,b,c\n", "column 'image' comes twice"),
         (b'image,language,caption\na,en,"b\n', "not a CSV file"),
+        (b"b.jpg#0\tA dog.\nnothing\n", "line 2 has no image and caption: 'nothing'"),
+        (b"image_name| comment_number| comment\n", "no captions"),
         (b"image,language,caption\na,en,b,c\na,en\n", "2 rows have not the fields .* line 2"),
         (b"image;language;caption\na;en;b\n", "found image;language;caption"),
         (b"PK\x03\x04", "Excel workbook"),
@@ -98,6 +100,54 @@ def test_a_wrong_file_is_named(tmp_path: Path, content: bytes, message: str) -> 
         read_own(tmp_path / "own.csv")
     with pytest.raises(InputError, match="is not there"):
         read_own(tmp_path / "none.csv")
+
+
+KARPATHY = {
+    "images": [
+        {"filename": "a.jpg", "split": "restval", "sentences": [{"raw": "A dog."}]},
+        {"filename": "b.jpg", "split": "val", "sentences": [{"raw": "Two cats."}]},
+        {"filename": "c.jpg", "split": "test", "sentences": [{"raw": "It rains."}]},
+    ],
+    "dataset": "flickr30k",
+}
+COCO = {
+    "images": [{"id": number, "file_name": f"{name}.jpg"} for number, name in enumerate("abc")],
+    "annotations": [
+        {"image_id": number, "id": 7, "caption": text}
+        for number, text in enumerate(("A dog.", "Two cats.", "It rains."))
+    ],
+}
+TOKEN = "a.jpg#0\tA dog.\r\nb.jpg#0\tTwo cats.\r\nc.jpg#0\tIt rains.\r\n"
+BARS = "image_name| comment_number| comment\na.jpg| 0| A dog.\nb.jpg| 4   Two cats.\nc.jpg| 0| It rains."
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("dataset_flickr30k.json", json.dumps(KARPATHY)),
+        ("captions_val2014.json", json.dumps(COCO)),
+        ("results.token", TOKEN),
+        ("results.csv", BARS),
+        ("captions.txt", "image,caption\na.jpg,A dog.\nb.jpg,Two cats.\nc.jpg,It rains.\n"),
+    ],
+)
+def test_usual_files_of_captions_are_read(tmp_path: Path, name: str, content: str) -> None:
+    path = write(tmp_path / name, content)
+    captions, has_split = read_own(path, ["de"])
+    assert has_split == ("flickr30k" in name)
+    splits = ["train", "val", "test"] if has_split else ["train"] * 3
+    texts = ["A dog.", "Two cats.", "It rains."]
+    assert captions == [
+        (image, split, "de", text, "human", "")
+        for image, split, text in zip("abc", splits, texts, strict=True)
+    ]
+    with pytest.raises(InputError, match="says no language, and is for en, de"):
+        read_own(path, ["en", "de"])
+
+
+def test_other_json_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"own\.json: not captions in Karpathy's or COCO's JSON"):
+        read_own(write(tmp_path / "own.json", '{"captions": []}'))
 
 
 FIELD = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(str.strip)

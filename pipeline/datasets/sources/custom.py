@@ -1,13 +1,13 @@
-"""Captions of your own: one CSV file with a row for each caption."""
+"""Captions of your own: a table with a row for each caption, or another usual file of captions."""
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pipeline.common.errors import InputError, raise_together
+from pipeline.datasets.caption_files import caption_rows
 from pipeline.datasets.captions import COLUMNS, SPLITS, Caption
-from pipeline.datasets.csv_text import csv_rows
 from pipeline.datasets.published import require_language
 from pipeline.datasets.sample_split import sampled_split
 from pipeline.datasets.source import Inputs, Source, SourceKeys
@@ -15,29 +15,34 @@ from pipeline.datasets.split import Split, image_name, limit_to_list, read_split
 
 log = logging.getLogger("pipeline")
 
-REQUIRED_COLUMNS = ("image", "language", "caption")
-OPTIONAL_COLUMNS = ("split", "origin", "source_language")
 
+def read_own(path: Path, languages: Sequence[str] = ("en",)) -> tuple[list[Caption], bool]:
+    """Captions of a user's file, and whether it has a split; if not, all rows are train.
 
-def read_own(path: Path) -> tuple[list[Caption], bool]:
-    """Captions of a CSV file (UTF-8), and whether it has a split; if not, all rows are train.
+    Columns: `image` (an id or a file's name: photos/a.jpg is the image a) and `caption`. Optional are
+    `language` (ISO 639-1), `split` (train, val, test), `origin` (default: human) and `source_language`. White
+    space around and line breaks inside a caption become single blanks.
 
-    Columns: `image` (an id or a file's name: photos/a.jpg is the image a), `language` (ISO 639-1) and
-    `caption`. Optional are `split` (train, val, test), `origin` (default: human) and `source_language`.
-    White space around and line breaks inside a caption become single blanks.
+    Args:
+        languages: those that the file is for, of which there must be one if it has no column `language`. A
+            split does not depend on them.
 
     Raises:
         InputError: lists every mistake.
     """
     from pipeline.datasets.table import caption_table, check_table  # imports pandas, which takes a second
 
-    mend = f"Give a CSV file with columns {', '.join(REQUIRED_COLUMNS)}."
-    rows = csv_rows(path, "a table of captions", mend, REQUIRED_COLUMNS, OPTIONAL_COLUMNS)
+    rows = caption_rows(path)
+    if "language" not in rows[0] and len(languages) > 1:
+        raise InputError(
+            f"{path}: says no language, and is for {', '.join(languages)}. Give a file for each language "
+            "(`captions` with {language} in its name), or add a column `language`."
+        )
     captions = [
         Caption(
             image_name(row["image"]),
             row.get("split", "train"),
-            row["language"],
+            row.get("language", languages[0]),
             " ".join(row["caption"].split()),
             row.get("origin", "human"),
             row.get("source_language", ""),
@@ -91,7 +96,7 @@ def own_captions_in(path: Path, language: str, split: Mapping[str, str]) -> list
     Raises:
         InputError: as `read_own`, or there are none in the language, or of the split's images.
     """
-    captions, _ = read_own(path)
+    captions, _ = read_own(path, [language])
     require_language(language, sorted({caption.language for caption in captions}), str(path))
     of_language = [caption for caption in captions if caption.language == language]
     of_split = [
