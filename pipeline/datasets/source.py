@@ -51,8 +51,8 @@ class SourceKeys(Sparse):
 
     source: Text
     captions: PathText | None = None
-    """for source custom: the path of a CSV file with columns image, language, caption, or of Karpathy's or COCO's
-    JSON or Flickr's texts; with {language} in the path, one file per language"""
+    """for source custom: the path of a CSV file with columns image, language, caption, or of Karpathy's or
+    COCO's JSON or Flickr's texts; with {language} in the path, one file per language"""
     images: PathText | None = None
     """flickr8k, flickr30k or mscoco (published photographs), or the path of a folder or archive with images
     """

@@ -49,6 +49,7 @@ class Backbone:
     weights_sha256: str
     device: torch.device
     precision: str
+    resize: int
     crop: int
     crops: int
     shift: Tensor
@@ -114,7 +115,11 @@ def load_backbone(
     model = model.to(device).to(memory_format=torch.channels_last)
     torch.backends.cudnn.allow_tf32 = False  # features agree to 1e-5 on all devices
     torch.backends.cuda.matmul.allow_tf32 = False
-    shape = (batch * settings.crops, 3, settings.crop, settings.crop)
+    crop = settings.crop or defaults["input_size"][-1]
+    resize = settings.resize or max(crop, round(crop / defaults["crop_pct"]))
+    if crop > resize:
+        raise InputError(f"crops of {crop} pixels do not fit an image resized to {resize}: set both or none.")
+    shape = (batch * settings.crops, 3, crop, crop)
     pixels = torch.zeros(shape, device=device).contiguous(memory_format=torch.channels_last)
     dimension = _dimension(model, pixels, settings)
     # One shape from here on, worth a search for its fastest algorithms. Not in float32, where the fastest
@@ -129,7 +134,8 @@ def load_backbone(
         weights_sha256=digest,
         device=device,
         precision=precision,
-        crop=settings.crop,
+        resize=resize,
+        crop=crop,
         crops=settings.crops,
         shift=shift,
         scale=scale,
@@ -215,7 +221,7 @@ def _dimension(model: nn.Module, sample: Tensor, settings: ExtractionSettings) -
         raise
     except (AssertionError, RuntimeError) as error:
         raise InputError(
-            f"backbone {settings.backbone!r} does not take crops of {settings.crop} pixels: {error}. "
+            f"backbone {settings.backbone!r} does not take crops of {sample.shape[-1]} pixels: {error}. "
             "Set crop (and resize) to the size it was trained for."
         ) from error
     dimension = int(features.shape[1])

@@ -106,9 +106,9 @@ def attributes_of(backbone: Backbone, settings: ExtractionSettings) -> dict[str,
         "backbone": settings.backbone,
         "weights": weights_name(settings.weights),
         "weights_sha256": backbone.weights_sha256,
-        "resize": settings.resize,
-        "crop": settings.crop,
-        "crops": settings.crops,
+        "resize": backbone.resize,
+        "crop": backbone.crop,
+        "crops": backbone.crops,
         "interpolation": backbone.interpolation,
         "mean": backbone.mean,
         "std": backbone.std,
@@ -169,7 +169,7 @@ def _loaded(
     """Each batch with its resized images, while the next batches are being decoded."""
 
     def load(image: str) -> Tensor:
-        pixels = resize_image(read_image(photographs[image].path), settings.resize, backbone.interpolation)
+        pixels = resize_image(read_image(photographs[image].path), backbone.resize, backbone.interpolation)
         if backbone.device.type == "cuda":
             pixels = pixels.permute(1, 2, 0).pin_memory().permute(2, 0, 1)  # copied without waiting
         return pixels

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pipeline.common.block import Block, Count, Fraction, PathText, Sparse, Text
 
@@ -18,12 +18,15 @@ _WEIGHTS = (
     "timm (downloaded by tag), package:NAME (the weights file of an installed package), or the path of a "
     "local file"
 )
-_DIMENSION = "length of a feature vector"
-_RESIZE = "shorter side of an image before it is cropped, pixels"
-_CROP = "side of a crop, pixels"
+_DIMENSION = "length of a feature vector; null: as the backbone gives"
+_RESIZE = "shorter side of an image before it is cropped, pixels; null: as timm does for the backbone"
+_CROP = "side of a crop, pixels; null: as timm does for the backbone"
 _CROPS = "crops whose features are averaged: 1 (centre), or 10 (corners, centre and their mirrors)"
 _PRECISION = "float32, bfloat16, or auto (bfloat16 where the hardware has instructions for it)"
 _FEATURES = "file of precomputed features, or null: they are extracted"
+
+PAPERS_BACKBONE = "resnet152.tv_in1k"
+_PAPERS = {"dimension": 2048, "resize": 512, "crop": 448}  # MULE, Implementation details
 
 
 class FeatureSettings(Block):
@@ -50,11 +53,11 @@ class Images(Block):
     """Image features: precomputed, or extracted by a network from crops."""
 
     features: PathText | None = Field(default=None, description=_FEATURES)
-    backbone: Text = Field(default="resnet152.tv_in1k", description=_BACKBONE)
+    backbone: Text = Field(default=PAPERS_BACKBONE, description=_BACKBONE)
     weights: PathText = Field(default="timm", description=_WEIGHTS)
-    dimension: Count = Field(default=2048, description=_DIMENSION)
-    resize: Count = Field(default=512, description=_RESIZE)
-    crop: Count = Field(default=448, description=_CROP)
+    dimension: Count | None = Field(default=None, description=_DIMENSION)
+    resize: Count | None = Field(default=None, description=_RESIZE)
+    crop: Count | None = Field(default=None, description=_CROP)
     crops: CropCount = Field(default=10, description=_CROPS)
     precision: Precision = Field(default="auto", description=_PRECISION)
     batch_size: Count = 8
@@ -75,25 +78,34 @@ class Images(Block):
     list: PathText | None = None
     """CSV file of the images to use, with a column `image`, or null: all"""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_the_papers(cls, values: Any) -> Any:
+        is_papers = isinstance(values, dict) and values.get("backbone", PAPERS_BACKBONE) == PAPERS_BACKBONE
+        return {**_PAPERS, **values} if is_papers else values
+
     def feature_sets(self) -> "dict[str | None, Images]":
         """Settings of every feature set by name, merged into those of the main set, whose name is None.
 
-        Precomputed features belong only to the set that names them.
+        Precomputed features belong only to the set that names them, and what a backbone needs to the sets
+        that share it.
         """
-        by_name: dict[str | None, Images] = {
-            name: self.model_copy(update={"features": None, **own.model_dump(exclude_unset=True)})
-            for name, own in self.sets.items()
-            if own is not None
-        }
-        return {None: self} | by_name
+        sets: dict[str | None, Images] = {None: self}
+        for name, own in self.sets.items():
+            if own is not None:
+                values: dict[str, Any] = {"features": None}
+                if own.backbone not in (None, self.backbone):
+                    values |= {"weights": "timm", "dimension": None, "resize": None, "crop": None}
+                sets[name] = self.model_copy(update=values | own.model_dump(exclude_unset=True))
+        return sets
 
     def contradictions(self) -> Iterator[str]:
         for name, images in self.feature_sets().items():
-            where = f".sets.{name}.crop" if name else ".crop"
-            if images.crop > images.resize:
+            where = f".sets.{name}" if name else ""
+            if images.crop and images.resize and images.crop > images.resize:
                 yield (
-                    f"{where}: {images.crop} is larger than resize, {images.resize}, so crops do not fit the "
-                    f"image"
+                    f"{where}.crop: {images.crop} is larger than resize, {images.resize}: crops do not fit "
+                    "the image"
                 )
 
     def feature_settings(self, name: str | None = None) -> FeatureSettings:
@@ -114,12 +126,12 @@ class Images(Block):
 
 
 class ExtractionSettings(Block):
-    """How features are made; None for interpolation, mean and std means timm's values for the backbone."""
+    """How features are made; None means timm's values for the backbone, of a dimension whatever it gives."""
 
     backbone: Text = Field(description=_BACKBONE)
     weights: Text = Field(description=_WEIGHTS)
-    resize: Count = Field(description=_RESIZE)
-    crop: Count = Field(description=_CROP)
+    resize: Count | None = Field(default=None, description=_RESIZE)
+    crop: Count | None = Field(default=None, description=_CROP)
     crops: CropCount = Field(description=_CROPS)
     interpolation: Literal["bilinear", "bicubic"] | None = None
     """bilinear, bicubic or null"""
@@ -128,16 +140,7 @@ class ExtractionSettings(Block):
     std: Deviations | None = None
     """by which each channel is divided"""
     precision: Precision = Field(default="float32", description=_PRECISION)
-    dimension: Count | None = Field(
-        default=None, description=f"{_DIMENSION}; null: whatever the backbone gives"
-    )
-
-    def contradictions(self) -> Iterator[str]:
-        if self.crop > self.resize:
-            yield (
-                f".crop: {self.crop} is larger than resize {self.resize}, the shorter side of the image that "
-                "crops are cut from; make resize at least crop"
-            )
+    dimension: Count | None = Field(default=None, description=_DIMENSION)
 
 
 def expected_attributes(settings: FeatureSettings | Mapping[str, object]) -> dict[str, object]:

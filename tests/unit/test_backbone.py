@@ -207,6 +207,7 @@ def by_hand(network: Network, crop: int, crops: int) -> Backbone:
         weights_sha256="",
         device=CPU,
         precision="float32",
+        resize=crop,
         crop=crop,
         crops=crops,
         shift=torch.zeros(3),
@@ -235,6 +236,13 @@ def test_configured_mean_and_std_replace_timms(tmp_path: Path) -> None:
     with torch.no_grad():
         expected = model.forward_features(normalised[None]).mean((2, 3))
     assert relative_error(own.features([pixels]).numpy(), expected.numpy()) < 1e-5
+
+
+def test_a_backbone_by_its_name_has_timms_sizes(tmp_path: Path) -> None:
+    """resnet18.a1_in1k: 224 pixels, cut from 224 / 0.95."""
+    path = save(network("resnet18"), tmp_path / "w.pth")
+    made = load_backbone(settings(path, backbone="resnet18.a1_in1k", resize=None, crop=None), CPU)
+    assert (made.resize, made.crop, made.dimension) == (236, 224, 512)
 
 
 def test_a_configured_interpolation_replaces_timms(tmp_path: Path) -> None:
