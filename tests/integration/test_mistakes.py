@@ -210,7 +210,7 @@ MISTAKES = [
     key("an unset variable", "NOT_SET_ANYWHERE", images={"features": "$NOT_SET_ANYWHERE/f.h5"}),
     Mistake("no captions", SPLIT, "captions.csv", {"captions.csv": ""}),
     Mistake("captions that are only a header", SPLIT, "captions.csv", {"captions.csv": CAPTIONS}),
-    Mistake("a missing column", SPLIT, "captions.csv language", {"captions.csv": "image,caption\na,b\n"}),
+    Mistake("a missing column", SPLIT, "captions.csv caption", {"captions.csv": "image,language\na,en\n"}),
     Mistake("semicolons", SPLIT, "captions.csv ;", {"captions.csv": "image;language;caption\na;en;b\n"}),
     Mistake("an Excel workbook", SPLIT, "captions.csv CSV", {"captions.csv": b"PK\x03\x04" + bytes(40)}),
     Mistake("Latin-1", SPLIT, "captions.csv UTF-8", {"captions.csv": CAPTIONS.encode() + b"a,de,gr\xfcn\n"}),
