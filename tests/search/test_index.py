@@ -3,7 +3,6 @@
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from pipeline.stages import STAGES
 from search import build_index as building
 from search import open_index
 from search.build_index import build_index
-from search.index import Index
 from search.model import SearchModel
 
 
@@ -44,11 +42,6 @@ def embedded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(SearchModel, "embed_readable", noting)
     return names
-
-
-def assert_equal(one: Index, other: Index) -> None:
-    for field in fields(Index):
-        assert np.array_equal(getattr(one, field.name), getattr(other, field.name)), field.name
 
 
 def test_an_index_holds_the_photographs_of_a_folder_and_their_captions(

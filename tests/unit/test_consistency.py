@@ -6,13 +6,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.losses import score_matching_loss
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import caption_table
 from pipeline.evaluation.consistency import fill_missing
 from pipeline.evaluation.inputs import in_translation
-from pipeline.models.consistency import Combiner, ScoredQueries, fit, triplet_loss
+from pipeline.models.consistency import Combiner, ScoredQueries, fit
 from pipeline.models.model import count_parameters
 from pipeline.models.settings import Consistency, Matching, Triplets
 
@@ -37,34 +36,6 @@ def test_a_single_image_to_learn_from_is_refused() -> None:
     single = ScoredQueries(torch.rand(3, 1, 2), torch.zeros(3, dtype=torch.long))
     with pytest.raises(InputError, match="a language has a single image"):
         fit(Combiner(2, 2, 1.0), [single], Consistency(), TRIPLETS, WEIGHTS)
-
-
-def test_the_network_by_hand() -> None:
-    made = Combiner(2, 2, 1.0)
-    with torch.no_grad():
-        made.first.weight.copy_(torch.tensor([[1.0, 2.0], [-1.0, 0.0]]))
-        made.second.weight.copy_(torch.tensor([[3.0, 5.0]]))
-        # 1 + 2 * 2 = 5 and -1; -1 + 2 = 1 and 1. As one layer, the weights are 3 - 5 and 6.
-        assert made(torch.tensor([[1.0, 2.0], [-1.0, 1.0]])).tolist() == [10.0, 8.0]
-        assert (made.second.weight @ made.first.weight).tolist() == [[-2.0, 6.0]]
-
-
-def queries(seed: int = 0, images: int = 6, each: int = 2, languages: int = 3) -> ScoredQueries:
-    torch.manual_seed(seed)
-    image_of = torch.arange(images).repeat_interleave(each)
-    return ScoredQueries(torch.rand(len(image_of), images, languages).double(), image_of)
-
-
-@pytest.mark.parametrize("images", [6, 2])  # with two images there are fewer negatives than three
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_loss_equals_the_plain_reading(seed: int, images: int) -> None:
-    made, asked = Combiner(3, 4, 1.0).double(), queries(seed, images)
-    with torch.no_grad():
-        made.first.weight.uniform_(-1, 1)
-        expected = score_matching_loss(
-            made(asked.scores), asked.image_of, TRIPLETS.model_dump(), WEIGHTS.model_dump()
-        ).item()
-    assert triplet_loss(made, asked, TRIPLETS, WEIGHTS).item() == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_weighted_sum_of_scores_is_the_score_of_the_weighted_sum() -> None:

@@ -62,8 +62,6 @@ EXPERIMENTS: dict[str, tuple[str, dict[str, str]]] = {
     "pivot-asym": ("", BILINGUAL),
 }
 EARLIER = ("vse", "order", "parallel-sym", "parallel-asym", "pivot-sym", "pivot-asym")
-OURS = sorted(set(EXPERIMENTS) - set(EARLIER))
-
 # --- Settings: key, value and the place in the paper
 BOTH_SETTINGS: list[tuple[str, Any, str]] = [  # of MULE's models and of earlier systems
     ("training.precision", "float32", "decided"),

@@ -1,22 +1,19 @@
 """The hybrid embedding on numbers worked out by hand, and against a plain reading."""
 
-import numpy as np
 import pytest
 import torch
 from small import fill, hybrid_values
 from torch import nn
 
 from pipeline.common.errors import InputError
-from pipeline.models.embedding import Pretrained, Sizes
+from pipeline.models.embedding import Sizes
 from pipeline.models.hybrid import (
     HybridEmbedding,
     WordRows,
-    assignment,
 )
 from pipeline.models.settings import EmbeddingSettings, Hybrid, Masking, UniversalModel
 from pipeline.words.components import principal_components
 from pipeline.words.corpus import Sentences
-from pipeline.words.vocabulary import Vocabulary
 
 # English: words 1 and 3 have own vectors (3 is the more frequent), 2 is entry 2, 4 is entry 1.
 # German: word 1 is entry 2, too; no word has its own vector.
@@ -57,11 +54,6 @@ def hybrid(masks: bool = False) -> HybridEmbedding:
 def test_frequent_words_pass_through_the_layer_and_others_are_entries() -> None:
     found = hybrid().words({"en": torch.tensor([0, 1, 2, 3, 4])})
     assert found.tolist() == [[0, 0], [6.5, 9.5], [0, 20], [3.5, 4.5], [10, 0]]
-
-
-def test_a_word_of_another_language_shares_the_entry() -> None:
-    german, english = hybrid().words({"de": torch.tensor([1]), "en": torch.tensor([2])})
-    assert torch.equal(german, english)
 
 
 def test_mask_is_one_vector_for_all_languages() -> None:
@@ -112,12 +104,6 @@ def test_own_vectors_are_regularised_and_entries_are_not() -> None:
     assert made.drift().item() == (1 + 9) / 2 / 2  # mean over two languages
 
 
-def test_principal_components_of_points_on_a_line() -> None:
-    line = torch.tensor([[1.0, 2.0], [2.0, 4.0], [6.0, 12.0]])
-    found = principal_components(line, 1)[:, 0]
-    assert found.tolist() == pytest.approx([-2 * 5**0.5, -1 * 5**0.5, 3 * 5**0.5], rel=1e-6)
-
-
 def test_principal_components_keep_distances_and_are_uncorrelated() -> None:
     torch.manual_seed(0)
     vectors = torch.randn(40, 6).double() @ torch.randn(6, 6).double()
@@ -130,36 +116,3 @@ def test_principal_components_keep_distances_and_are_uncorrelated() -> None:
     assert (variances.diff() < 0).all()
     with pytest.raises(InputError, match="vectors of 6 numbers have no 7 principal components"):
         principal_components(vectors, 7)
-
-
-def vocabularies(**sizes: int) -> dict[str, Vocabulary]:
-    """Vocabularies of so many words, padding included, with vectors of four numbers."""
-    generator = np.random.default_rng(0)
-    return {
-        language: Vocabulary(language, [""] * size, generator.normal(size=(size, 4)).astype(np.float32))
-        for language, size in sizes.items()
-    }
-
-
-def pretrained() -> Pretrained:
-    """An assignment; German's only word has its own vector."""
-    german = WordRows(torch.tensor([0, 1]), torch.tensor([0, 0]))
-    return assignment(ENTRIES.float(), {**PLACES, "de": german})
-
-
-@pytest.mark.parametrize("masking", [False, True])
-def test_the_embedding_starts_from_the_assignment_and_is_read_back(masking: bool) -> None:
-    torch.manual_seed(0)
-    words, chosen = vocabularies(en=5, de=2), settings(masking, vector=2)
-    sizes = Sizes.of(words, shared=HybridEmbedding.shared_vectors(words, pretrained()))
-    made = HybridEmbedding(chosen, sizes)
-    made.begin(words, pretrained())
-    components = principal_components(torch.from_numpy(words["en"].vectors[1:]), 2)
-    assert torch.equal(made["en"].table.weight, components[[2, 0]])  # word 3, then word 1
-    assert torch.equal(made["en"].initial, made["en"].table.weight)
-    assert torch.equal(made.entries.weight[1:3], ENTRIES.float())
-    assert len(made.entries.weight) == 3 + masking
-    again = HybridEmbedding(chosen, sizes)
-    again.load_state_dict(made.state_dict())
-    ids = torch.arange(6 if masking else 5)
-    assert torch.equal(again.words({"en": ids}), made.words({"en": ids}))

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 import torch
-from reference import liwe as liwe_by_reading
-from reference import losses as reference
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -16,7 +14,6 @@ from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.models.branches import BidirectionalBranch, last_states, packed_states
 from pipeline.models.embedding import Words
 from pipeline.models.liwe import SpelledWords
-from pipeline.models.losses.liwe import annealed_loss
 from pipeline.models.model import RetrievalModel, new_model
 from pipeline.models.settings import Liwe, Model, ModelSettings
 from pipeline.settings import reading
@@ -68,24 +65,6 @@ def sentences(rows: list[list[int]]) -> Sentences:
     return Sentences(ids, lengths)
 
 
-def test_words_come_sentence_by_sentence_whatever_their_lengths() -> None:
-    embedding, rows = spelled(model()), [[1], [2, 3, 1], [3, 2]]
-    together = embedding.read({"en": sentences(rows)})
-    assert together.lengths.tolist() == [1, 3, 2]
-    apart = [embedding.read({"en": sentences([row])}).in_order() for row in rows]
-    torch.testing.assert_close(together.in_order(), torch.cat(apart))
-
-
-def test_a_words_concatenated_character_vectors_pass_through_the_layers() -> None:
-    embedding = spelled(model())
-    found = embedding.read({"en": sentences([[1, 2], [3]])})
-    assert found.lengths.tolist() == [2, 1]
-    weights = {f"spelled.{name}": value for name, value in embedding.state_dict().items()}
-    sizes = {"liwe": LIWE.model_dump()}
-    expected = liwe_by_reading.word_vectors(weights, sizes, [["ab", "c"], ["abc"]], training=False)
-    torch.testing.assert_close(found.in_order(), expected)
-
-
 def test_languages_share_the_characters_that_they_have_in_common() -> None:
     embedding = spelled(model())
     english = embedding.read({"en": sentences([[1]])}).in_order()
@@ -133,16 +112,6 @@ def test_weights_are_initialised_as_by_pytorch() -> None:
     for name, part in zip(names, rest, strict=True):
         for key, value in part.state_dict().items():
             assert torch.equal(found[f"{name}.{key}"], value), key
-
-
-@pytest.mark.parametrize("step", [0, 1, 10, 500])
-def test_the_loss_moves_from_all_hinges_to_the_worst(step: int) -> None:
-    torch.manual_seed(1)
-    similarity, same = torch.rand(4, 4, dtype=torch.float64), torch.eye(4, dtype=torch.bool)
-    found = annealed_loss(similarity, same, 0.2, 0.991, step).item()
-    assert found == pytest.approx(reference.annealed_loss(similarity, same, 0.2, 1 - 0.991**step).item())
-    every = reference.ranking_loss(similarity, same, {"margin": 0.2, "hinge": "sum"}).item()
-    assert step or found == pytest.approx(every)
 
 
 def test_words_are_spelled_in_the_characters_that_training_knows() -> None:

@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from small import EACH, batch_of, corpus, model, smalr_model, terms_of
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
+from torch.nn.utils.rnn import pack_padded_sequence
 
 from benchmarks import training as benchmark
 from benchmarks.plain_training import Item, PaddedBatch, padded_batch, plain_objective
@@ -156,19 +156,6 @@ def test_packing_by_hand() -> None:
     assert order.tolist() == [1, 0, 2]
     assert [("abcdef")[place] for place in places] == list("cafdbe")
     assert sizes.tolist() == [3, 2, 1]
-
-
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=30))
-@hypothesis_settings(max_examples=40)
-def test_packing_is_pytorchs_without_its_padding(counts: list[int]) -> None:
-    lengths = torch.tensor(counts)
-    words = torch.randn(int(lengths.sum()), 3)
-    padded = pad_sequence(list(words.split(counts)), batch_first=True)
-    order, places, sizes = packing(lengths)
-    expected = pack_padded_sequence(padded[order], lengths[order], batch_first=True)
-    assert torch.equal(words[places], expected.data)
-    assert torch.equal(sizes, expected.batch_sizes)
-    assert torch.equal(lengths[order], lengths.sort(descending=True).values)
 
 
 @pytest.mark.parametrize("precision", ["float32", "tf32"])

@@ -150,11 +150,6 @@ def test_each_language_is_padded_to_its_own_longest_training_caption(
         torch.testing.assert_close(embedding.read({language: sentence}).means, expected)
 
 
-def test_a_longer_sentence_changes_no_other_sentences_padded_mean() -> None:
-    universal, alone = padded_mean([1, 2], 2)
-    torch.testing.assert_close(means_of(universal, [[1, 2, 0], [1, 2, 1]])[:1], alone)
-
-
 def test_padding_is_trained_only_if_means_are_padded() -> None:
     universal, mean = padded_mean([1, 2], 4)
     mean.sum().backward()
@@ -162,10 +157,3 @@ def test_padding_is_trained_only_if_means_are_padded() -> None:
     plain = universal_of(torch.randn(3, 2), "words")
     means_of(plain, [[1, 2, 0]]).sum().backward()
     assert not plain["en"].table.weight.grad[0].any()
-
-
-def test_the_longest_sentence_is_kept_with_the_weights() -> None:
-    universal, _ = padded_mean([1, 2], 4)
-    again = universal_of(torch.zeros(3, 2), "padded")
-    again.load_state_dict(universal.state_dict())
-    assert again.padded_to.item() == 4

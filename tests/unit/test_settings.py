@@ -296,7 +296,6 @@ def test_five_lines_make_a_table_of_ones_own_data() -> None:
 
 SHARED = {"branches": "shared", "captions": "human"}
 VSE = {"model": {"encoder": "vse", "word_vectors": "scratch"}}
-HYBRID = {**SHARED, "embedding": "hybrid"}
 TWO_PARTS = {"parts": ["translation", "comparable"], "tested_on": "comparable", "captions_per_image": 1}
 EXPERIMENTS: list[tuple[dict[str, Any], str]] = [  # each contradicts itself
     ({**SHARED, "settings": {"model": {"similarity": "order"}}}, "order needs ranking: true"),
