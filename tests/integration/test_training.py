@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from run_stages import killed_after, pretrain, train
+from run_stages import killed_after, train
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import read_sentences, write_sentences
@@ -276,24 +276,6 @@ def command(inputs: Inputs, settings: dict[str, Any], folder: Path) -> list[str]
         "--curves", str(folder / "curves.csv"),
         "--output", str(folder / "model.pt"),
     ]  # fmt: skip
-
-
-def test_pretraining_trains_only_the_linear_layers(
-    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
-) -> None:
-    pretraining = {**experiment, "training": {**experiment["training"], "epochs": 3}}
-    del pretraining["neighborhood"], pretraining["classifier"]
-    pretrain(inputs, pretraining, "code", tmp_path / "checkpoint.pt", tmp_path / "pretrained.pt")
-    weights = torch.load(tmp_path / "pretrained.pt", weights_only=True)
-    assert sorted(weights) == [
-        "de.projection.bias", "de.projection.weight", "en.projection.bias", "en.projection.weight",
-    ]  # fmt: skip
-
-    experiment["training"]["epochs"] = 1
-    without = train_model(inputs, experiment, tmp_path)
-    (tmp_path / "pretrained").mkdir()
-    begun = Inputs(inputs.sentences, [], inputs.words, inputs.features, tmp_path / "pretrained.pt")
-    assert not same_weights(without, train_model(begun, experiment, tmp_path / "pretrained"))
 
 
 def test_evaluation_refuses_the_same_words_in_another_order(

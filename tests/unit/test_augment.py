@@ -3,11 +3,9 @@
 from pathlib import Path
 
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.common.errors import InputError
 from pipeline.datasets.augment import added_translations, augment
 from pipeline.datasets.captions import SENTENCE_COLUMNS
 from pipeline.datasets.select import training_captions
@@ -42,13 +40,6 @@ def test_an_image_gets_translations_of_its_first_english_captions_until_it_has_f
         "b2",
         "b3",
     ]  # none of image c, which is for testing
-
-
-def test_a_translation_that_was_left_out_is_skipped() -> None:
-    own = sentences([("a", "train", "un")], "fr", "human", "en")
-    translations = english()
-    translations = translations[translations["caption"] != "a2"]
-    assert list(added_translations(own, translations)["caption"])[:4] == ["a1", "a3", "a4", "a5"]
 
 
 def test_an_image_without_captions_of_its_own_gets_five_and_one_with_six_none() -> None:
@@ -101,13 +92,3 @@ def test_own_captions_come_before_added_ones() -> None:
     own = sentences([("a", "train", "un")], "fr", "human", "en")
     chosen = training_captions(own, [added_translations(own, english(images="a"))], "augmented")
     assert list(chosen["caption"]) == ["un", "a1", "a2", "a3", "a4"]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [("", "not a CSV file in UTF-8"), ("image,split\n", "'tokens' is missing; found image, split")],
-)
-def test_another_table_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "added.csv").write_text(text)
-    with pytest.raises(InputError, match=message):
-        read_sentences(tmp_path / "added.csv", may_be_empty=True)

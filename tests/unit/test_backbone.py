@@ -96,24 +96,6 @@ def test_batched_features_equal_plain_torchvision_and_timm(name: str, tmp_path: 
         assert relative_error(found, wanted[chosen]) < 1e-5
 
 
-def test_one_centre_crop_is_torchvisions(tmp_path: Path) -> None:
-    """The features of *Lessons*: a ResNet-50, one crop per image."""
-    model = network("resnet50.tv_in1k")
-    chosen = settings(save(model, tmp_path / "w.pth"), backbone="resnet50.tv_in1k", crops=1, dimension=2048)
-    found = features(load_backbone(chosen, CPU), images()[:1])
-    chain = transforms.Compose(
-        [
-            transforms.Resize(72, transforms.InterpolationMode.BILINEAR),
-            transforms.CenterCrop(64),
-            transforms.ToTensor(),
-            transforms.Normalize(model.default_cfg["mean"], model.default_cfg["std"]),
-        ]
-    )
-    model.reset_classifier(0)
-    with torch.no_grad():
-        assert relative_error(found, model(chain(images()[0])[None]).numpy()) < 1e-5
-
-
 def test_vggs_features_are_those_of_its_second_hidden_layer() -> None:
     """fc7: the output of VGG-19's second layer of width 4096 after its ReLU, before the classifier."""
     torch.manual_seed(0)
@@ -245,14 +227,6 @@ def test_a_backbone_by_its_name_has_timms_sizes(tmp_path: Path) -> None:
     assert (made.resize, made.crop, made.dimension) == (236, 224, 512)
 
 
-def test_a_configured_interpolation_replaces_timms(tmp_path: Path) -> None:
-    path = save(network("resnet18"), tmp_path / "w.pth")
-    chosen = settings(path, backbone="resnet18", crops=1)
-    for given, used in ((None, "bicubic"), ("bilinear", "bilinear")):
-        made = load_backbone(chosen.model_copy(update={"interpolation": given}), CPU)
-        assert made.interpolation == used
-
-
 def test_file_kinds_and_foreign_names_give_the_same_weights(tmp_path: Path) -> None:
     model = network("test_efficientnet")
     state = model.state_dict()
@@ -302,20 +276,6 @@ def test_torchvisions_weights_compute_the_same_in_timm(tmp_path: Path, name: str
         expected = theirs(normalised[None])
         found = head(backbone.features([pixels]))
     assert torch.allclose(found, expected, rtol=1e-3, atol=1e-4)
-
-
-def test_another_shape_is_refused(tmp_path: Path) -> None:
-    state = network("resnet18").state_dict()
-    state["conv1.weight"] = state["conv1.weight"][:, :1]
-    torch.save(state, tmp_path / "w.pth")
-    with pytest.raises(InputError, match=r"w\.pth.*\(64, 1, 7, 7\)"):
-        load_backbone(settings(tmp_path / "w.pth", backbone="resnet18"), CPU)
-
-
-@pytest.mark.parametrize("backbone", ["resnet51", "resnet152.tv"])
-def test_an_unknown_backbone_is_named(backbone: str) -> None:
-    with pytest.raises(InputError, match=f"backbone '{backbone}'"):
-        load_backbone(settings("timm", backbone=backbone), CPU)
 
 
 def test_a_wrong_dimension_is_refused_before_any_image(tmp_path: Path) -> None:

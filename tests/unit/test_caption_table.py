@@ -14,7 +14,6 @@ from pipeline.datasets.table import (
     caption_table,
     mended_captions,
     read_captions,
-    read_sentences,
     write_captions,
 )
 
@@ -85,12 +84,6 @@ def test_captions_are_numbered_within_their_image_language_and_origin(tmp_path: 
     assert list(read_captions(tmp_path / "captions.csv")["number"]) == [0, 1, 2, 0, 1, 2, 0, 0]
     with pytest.raises(InputError, match="number"):
         write_captions(_table(ROW).assign(number=-1), tmp_path / "captions.csv")
-
-
-def test_a_caption_table_is_not_accepted_as_a_sentence_table(tmp_path: Path) -> None:
-    write_captions(_table(ROW), tmp_path / "captions.csv")
-    with pytest.raises(InputError, match=r"'tokens' is missing"):
-        read_sentences(tmp_path / "captions.csv")
 
 
 CHINESE = _table(

@@ -7,15 +7,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from evaluations import PAPERS
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.settings import CountedDataset, CountSettings
 from pipeline.datasets.sources.multi30k import FOLDER, multi30k_captions, multi30k_split
 from pipeline.datasets.table import caption_table, write_captions, write_sentences
 from pipeline.tables.data import count_captions
-from pipeline.tables.overlap import jaccard, measure_vocabulary_overlap
+from pipeline.tables.overlap import measure_vocabulary_overlap
 from pipeline.tables.tabulate import COMPARISON_COLUMNS
 
 MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
@@ -167,18 +165,6 @@ def test_a_sentence_table_counts_its_training_tokens(tmp_path: Path) -> None:
     portion = {"en": [tmp_path / "en.csv"]}
     made, _ = write_overlap(tmp_path, portion, portion)
     assert made["words"].tolist() == ["1", "1"]
-
-
-WORDS = st.sets(st.sampled_from("abcdefgh"))
-
-
-@given(first=WORDS, second=WORDS, third=WORDS)
-def test_jaccard_is_symmetric_and_a_metric(first: set[str], second: set[str], third: set[str]) -> None:
-    assert jaccard(first, second) == jaccard(second, first)
-    assert 0 <= jaccard(first, second) <= 1
-    assert (jaccard(first, second) == 1) == (first == second and bool(first))
-    if first and second and third:  # 1 - Jaccard is a metric
-        assert 1 - jaccard(first, third) <= 2 - jaccard(first, second) - jaccard(second, third) + 1e-12
 
 
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")

@@ -5,12 +5,10 @@ import re
 from itertools import chain, cycle, product
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from PIL import Image
 
 from pipeline import cli
@@ -145,66 +143,6 @@ def test_every_object_and_activity_is_drawn() -> None:
         changed = np.abs(picture - empty).sum(axis=2) > 90
         assert changed.sum() > 400, group
         assert not changed[:12].any() and not changed[:, :12].any() and not changed[:, -12:].any(), group
-
-
-# A toy Arabic: adjectives after the noun and in agreement with it, a dual without a number word, no copula.
-ARABIC_HEAD: dict[str, Any] = {
-    "forms": {"noun": ["sg", "du", "pl"]},
-    "fields": {},
-    "frames": {
-        "single": ["[{pose:@subject} ][{activity:@subject} ]{subject}[ {background}]"],
-        "relation": [
-            "[{pose:@subject} ][{activity:@subject} ]{subject} {relation} {object}[ و{third}][ {background}]"
-        ],
-        "list": ["{subject} و{object}[ و{third}][ {background}]"],
-    },
-    "phrases": {"thing": ["{number} {noun}[ {size}][ {colour}]"], "person": ["{noun}[ {colour}]"]},
-    "rewrites": [],
-    "capital": False,
-    "end": "",
-    "number": {
-        "sg": {"1": [{"any": ""}]},
-        "du": {"2": [{"any": ""}]},
-        "pl": {"3": [{"m": "ثلاثة", "f": "ثلاث"}]},
-    },
-    "words": {},
-}
-
-
-def write_arabic(path: Path, **changes: Any) -> Path:
-    """A whole language file: real words for the tested concepts, the concepts' names for the others."""
-    kinds: dict[str, Any] = {
-        kind: {"-": {key: [{"any": key}] for key in keys}}
-        for kind, keys in concepts().kinds.items()
-        if kind != "number"
-    }
-    names = {key: [f"{key}/{key}2/{key}3"] for key in concepts().objects}
-    kinds["noun"] = {
-        "m": {**names, "dog": ["كلب/كلبان/كلاب"]},
-        "f": {"car": ["سيارة/سيارتان/سيارات"]},
-    }
-    del kinds["noun"]["m"]["car"]
-    red = {"sg m": "أحمر", "sg f": "حمراء", "du m": "أحمران", "du f": "حمراوان", "pl": "حمراء"}
-    kinds["colour"]["-"]["red"] = [red]
-    kinds["relation"]["-"]["beside"] = ["بجانب"]
-    path.write_text(yaml.safe_dump({**ARABIC_HEAD, **kinds, **changes}, allow_unicode=True), encoding="utf-8")
-    return path
-
-
-def test_a_language_with_other_categories_needs_only_a_file(tmp_path: Path) -> None:
-    arabic = read_language(write_arabic(tmp_path / "ar.yaml"))
-    plan = Plan(
-        "relation",
-        {"subject": mention("dog", 3, colour="red"), "object": mention("car", 2, colour="red")},
-        {"relation": "beside"},
-    )
-    # three (masculine) dogs red beside car-dual red-dual-feminine
-    assert arabic.caption(plan, Random(0)) == "ثلاثة كلاب حمراء بجانب سيارتان حمراوان"
-
-
-def test_a_damaged_language_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"ar\.yaml: not a language file"):
-        read_language(write_arabic(tmp_path / "ar.yaml", rewrites=None))
 
 
 def test_a_language_without_a_file_is_named(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from serving import Request, Troubles, serving
 from pipeline.common.errors import InputError
 from pipeline.datasets.download import download
 from pipeline.datasets.flickr8k import image_id
-from pipeline.datasets.sources import flickr8kcn, multi30k
 
 CONTENT = b"".join(b"%06d: one caption a line\n" % number for number in range(40_000))  # 1.08 MB
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -223,19 +222,6 @@ def test_the_table_of_sources_is_sound() -> None:
             assert not row["url"] or row["url"].split()[0].split("://")[1] == row["file"]
         else:
             assert row["file"].startswith("on-request/")
-
-
-def test_the_table_of_sources_has_what_the_readers_open() -> None:
-    with open(ROOT / "workflow" / "sources.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    texts = {text.path for text in flickr8kcn._TEXTS}
-    assert texts == {row["file"] for row in rows if row["dataset"] == "flickr8kcn"}
-    ours = [row for row in rows if row["dataset"].startswith("multi30k")]
-    assert all(row["file"].startswith(multi30k.FOLDER) and len(row["sha256"]) == 64 for row in ours)
-    kept = {row["file"] for row in rows if row["dataset"] == "fasttext"}
-    assert {name.split(".")[-4] for name in kept} == set(
-        ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]
-    )
 
 
 def test_every_file_of_the_mirror_is_as_the_table_says(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 import dataclasses
 import errno
-import json
 import logging
 import os
 import shutil
@@ -290,7 +289,3 @@ def test_shards_fill_the_cache_from_which_all_is_written(
     found = read_features(extraction.job("out.h5", max_failed_fraction=0.2), sound, {})
     assert "have been extracted before" in caplog.text
     assert_close(found, expected)
-
-
-def test_settings_are_read_from_json(extraction: Extraction) -> None:
-    assert ExtractionSettings.parse(json.dumps(extraction.expected)) == extraction.settings

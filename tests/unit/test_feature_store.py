@@ -60,23 +60,6 @@ def test_missing_images_are_counted_and_named(store: Path) -> None:
         read_features(store, wanted, {})
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
-def test_a_truncated_store_is_refused(store: Path, share: float) -> None:
-    content = store.read_bytes()
-    store.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(InputError, match=r"features\.h5: not an HDF5 file"):
-        read_features(store, ["a"], {})
-
-
-def test_an_absent_store_and_another_hdf5_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is not there"):
-        read_features(tmp_path / "none.h5", [], {})
-    with h5py.File(tmp_path / "other.h5", "w") as file:
-        file["vectors"] = FEATURES
-    with pytest.raises(InputError, match=r"other\.h5: not an HDF5 file with features"):
-        read_features(tmp_path / "other.h5", [], {})
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_values_that_are_not_finite_are_refused(tmp_path: Path, value: float) -> None:
     features = FEATURES.copy()
@@ -114,11 +97,6 @@ def test_features_without_a_backbone_are_accepted_with_a_warning(
         imported(store, ["a"], FeatureSettings(backbone="vgg19", dimension=5), output)
 
 
-def test_imported_features_keep_all_their_digits(store: Path, tmp_path: Path) -> None:
-    imported(store, ["ü", "a"], FeatureSettings(), tmp_path / "g.h5")
-    assert np.array_equal(read_features(tmp_path / "g.h5", ["a", "ü"], {}), FEATURES[[0, 2]])
-
-
 def test_half_precision_is_widened(tmp_path: Path) -> None:
     write_features(tmp_path / "f.h5", ["a"], FEATURES[:1], {"backbone": "x"})
     with h5py.File(tmp_path / "f.h5", "r+") as file:
@@ -128,14 +106,6 @@ def test_half_precision_is_widened(tmp_path: Path) -> None:
     found = read_features(tmp_path / "g.h5", ["a"], {"backbone": "x"})
     assert found.dtype == np.float32
     assert np.array_equal(found, half.astype(np.float32))
-
-
-def test_imported_features_of_another_kind_are_refused(store: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        imported(store, ["a"], FeatureSettings(backbone="resnet5", dimension=2048), tmp_path / "out.h5")
-    assert "backbone: found 'resnet50', expected 'resnet5'" in str(caught.value)
-    assert "dimension: found 4, expected 2048" in str(caught.value)
-    assert not (tmp_path / "out.h5").exists()
 
 
 def test_an_image_stored_twice_is_refused(tmp_path: Path) -> None:
@@ -165,18 +135,6 @@ def test_settings_list_every_mistake() -> None:
         "std.2: found 0",
     ):
         assert key in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{", "not JSON: "),
-        ("[]", "found \\[\\]; expected an object"),
-    ],
-)
-def test_contradictory_settings_are_refused(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        ExtractionSettings.parse(text)
 
 
 def test_expected_attributes_omit_speed_and_open_settings() -> None:

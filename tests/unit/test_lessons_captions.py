@@ -251,22 +251,6 @@ def test_halves_and_the_captions_of_all_images_to_pair(tmp_path: Path) -> None:
     assert read_sentences(tmp_path / "de.csv")["tokens"].iloc[0] == "<start> cat <end>"
 
 
-def test_pairs_of_captions_that_are_sampled_again(tmp_path: Path) -> None:
-    """The vocabulary is that of the captions that are matched with images."""
-    rows = [(image, split, caption) for image, split in zip("123", ("train", "train", "val"), strict=True)
-            for caption in (f"dog {image}", f"cat {image}")]  # fmt: skip
-    samples = {}
-    for name, word in (("first", "dog"), ("second", "cat")):
-        samples[name] = tmp_path / f"{name}.csv"
-        write_sentences(sentences([row for row in rows if word in row[2]]), samples[name])
-    chosen = selected([samples["first"]], samples["first"])
-    again = chosen.model_copy(update={"pair_texts": [str(samples["second"])]})
-    select({"en": again}, 1, tmp_path)
-    assert list(read_sentences(tmp_path / "pairs-en.csv")["tokens"]) == [
-        "<start> <unk> 1 <end>", "<start> <unk> 2 <end>",
-    ]  # fmt: skip
-
-
 def test_a_half_with_captions_of_one_image_is_refused_in_every_language(write_captions: Path) -> None:
     table = read_sentences(write_captions / "comparable-en.csv")
     write_sentences(table[table["image"] != "1"], write_captions / "comparable-en.csv")

@@ -22,14 +22,13 @@ from pipeline.datasets.select import original_captions
 from pipeline.datasets.source import SourceKeys
 from pipeline.datasets.sources.mscoco import (
     ENGLISH,
-    JAPANESE,
     LANGUAGES,
     SOURCE,
     Images,
     mscoco_captions,
     read_images,
 )
-from pipeline.datasets.split import read_split, whole_split, write_split
+from pipeline.datasets.split import read_split
 from pipeline.datasets.table import caption_table, read_captions
 
 IMAGES = {
@@ -77,14 +76,6 @@ def test_captions_of_three_languages_by_image(sources: Path) -> None:
         *(published.caption(NINE, "zh", number) for number in range(2)),
     ]
     assert images(sources) == (list(IMAGES), {NINE, "COCO_train2014_000000000025"})
-
-
-def test_captions_of_images_outside_the_split_are_no_mistake(sources: Path) -> None:
-    """An `images.list` leaves images out. In Chinese the image has two captions and five translations."""
-    coco_cn, split = sources / published.COCO_CN, {NINE: "test"}
-    for language, count in (("en", 5), ("ja", 5), ("zh", 2 + 5)):
-        table = caption_table(mscoco_captions(sources, coco_cn, language, split))
-        assert (set(table["image"]), set(table["split"]), len(table)) == ({NINE}, {"test"}, count)
 
 
 def test_translations_are_not_independent_captions(sources: Path) -> None:
@@ -164,19 +155,6 @@ def test_breaks_become_blanks_and_empty_captions_are_counted(
     assert "1 of 25 captions have no text" in caplog.text
 
 
-def test_blank_lines_and_ids_without_text_in_coco_cn_are_left_out(
-    sources: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    folder = sources / "coco-cn"
-    folder.mkdir()
-    own = f"\ufeff{NINE}#0\t狗\n\n{NINE}#1\t \n\n"
-    (folder / "imageid.human-written-caption.txt").write_text(own, encoding="utf-8")
-    (folder / "imageid.manually-translated-caption.txt").write_text("\n")
-    table = read(sources, folder)
-    assert counts(table) == {("en", ""): 25, ("ja", ""): 15, ("zh", ""): 1}
-    assert "1 of 2 captions have no text" in caplog.text
-
-
 @pytest.mark.parametrize(
     ("own", "message"),
     [
@@ -193,19 +171,6 @@ def test_other_files_of_coco_cn_are_named(sources: Path, own: bytes | None, mess
         (folder / "imageid.human-written-caption.txt").write_bytes(own)
     with pytest.raises(InputError, match=message):
         read_images(sources, folder)
-
-
-def test_damaged_archives_are_named(sources: Path) -> None:
-    (sources / "coco.rar").write_bytes(b"Rar!\x1a\x07\x01\x00" + bytes(600))
-    with pytest.raises(InputError, match=r"coco\.rar: not the folder or archive"):
-        read(sources, sources / "coco.rar")
-    with zipfile.ZipFile(sources / JAPANESE, "w") as archive:
-        archive.writestr("yjcaptions26k_clean.json", "{")
-    with pytest.raises(InputError, match=r"yjcaptions26k\.zip: not captions in MSCOCO's format"):
-        read(sources)
-    (sources / JAPANESE).unlink()
-    with pytest.raises(InputError, match=r"yjcaptions26k\.zip: the published data is not there"):
-        read(sources)
 
 
 def test_a_language_needs_no_file_of_another_and_leaves_out_images_of_no_split(sources: Path) -> None:
@@ -246,16 +211,6 @@ def test_too_few_images_to_sample_from_are_counted() -> None:
 
 
 ELIGIBLE = [f"COCO_train2014_{number:012d}" for number in (9, 25, 30, 400)]
-
-
-def test_a_sampled_split_can_be_used_as_a_predefined_one(tmp_path: Path) -> None:
-    split = sampled_split(ELIGIBLE, 2, 1, 3)
-    path = tmp_path / "split.csv"
-    whole = whole_split(ELIGIBLE, split)
-    write_split(whole, path)
-    assert path.read_text().splitlines()[0] == "image,split"
-    assert read_split(path) == whole and set(whole) == set(ELIGIBLE)
-    assert predefined_split({"test": path, "val": path}, ELIGIBLE) == split
 
 
 @pytest.mark.parametrize(
@@ -381,21 +336,3 @@ def test_a_split_depends_on_no_key_that_does_not_decide_it() -> None:
     lists = SourceKeys(**keys.as_values(), test_images="x", val_images="y").only(SOURCE.split_keys)
     assert lists.as_values() == {"source": "mscoco", "test_images": "x", "val_images": "y"}
     assert keys.only(SOURCE.caption_keys).as_values() == {"source": "mscoco"}
-
-
-def test_chinese_captions_need_data_on_request() -> None:
-    made = run("read-captions", "--settings", mscoco(), "--language", "zh", "--split", "y", "--output", "c")
-    assert made.returncode == 1 and "--requested is missing, the path of on-request/coco-cn" in made.stderr
-
-
-def test_all_mistakes_of_a_split_are_reported(tmp_path: Path) -> None:
-    path = tmp_path / "split.csv"
-    path.write_text("image,split\na,train\nb,dev\na,val\n")
-    with pytest.raises(InputError, match=r"(?s)1 splits .* 'dev'.*1 images are in it more than once: a"):
-        read_split(path)
-    path.write_text("image,split\n,train\n")
-    with pytest.raises(InputError, match="1 rows have no image"):
-        read_split(path)
-    path.write_text("image\na\n")
-    with pytest.raises(InputError, match="column 'split' is missing; found image"):
-        read_split(path)

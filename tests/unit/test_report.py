@@ -16,14 +16,11 @@ import pytest
 from evaluations import Key, Translations, write_evaluations
 from PIL import Image
 
-from pipeline.common.errors import InputError
 from pipeline.report.figures import SIDE, TestSentences, _images, _query, thumbnails
 from pipeline.report.pages import difference, main_of, write_page
 from pipeline.report.report import natural, write_report
-from pipeline.report.tables import of_comparison
 from pipeline.settings import reading
 from pipeline.settings import stages as configuration
-from pipeline.settings.experiments import makeable_tables
 from pipeline.tables.claims import judge_claims
 from pipeline.tables.tabulate import tabulate
 
@@ -215,15 +212,6 @@ def test_a_report_of_own_data_mentions_no_paper(tmp_path: Path) -> None:
         assert word not in shown, word
 
 
-def test_a_drawing_is_the_picture_of_its_table(tmp_path: Path) -> None:
-    report(tmp_path)
-    loaded = reading.load({"scale": "demo", "tables": {"mine": TABLE}}, ROOT / "config")
-    (tmp_path / "figure.svg").write_text("<svg>drawn</svg>")
-    settings = configuration.report_settings(loaded)
-    shown = of_comparison("mine", tmp_path / "c.csv", settings, tmp_path / "figure.svg")
-    assert shown["picture"] == "<svg>drawn</svg>"
-
-
 def test_tables_are_in_the_papers_order() -> None:
     names = ["table10", "lessons/table1", "table2", "table1"]
     assert sorted(names, key=natural) == ["table1", "table2", "table10", "lessons/table1"]
@@ -234,25 +222,6 @@ def test_tables_are_in_the_papers_order() -> None:
 )
 def test_a_small_difference_keeps_its_sign(value: float | None, text: str) -> None:
     assert difference(value) == text
-
-
-def test_a_mistyped_table_in_report_is_one_clear_message() -> None:
-    with pytest.raises(InputError, match="report: no table 'tabel2', did you mean 'table2'"):
-        reading.load({"scale": "demo", "report": ["tabel2"]}, ROOT / "config")
-
-
-def test_a_report_has_the_tables_that_there_are_data_for() -> None:
-    every = reading.load({"scale": "demo"}, ROOT / "config").report
-    lessons = {f"lessons/table{number}" for number in range(1, 8)} | {"lessons/figure3"}
-    smalr = {"smalr/table1", "smalr/table2", "smalr/parameters", "smalr/figure1b", "smalr/figure3"}
-    mule = {*(f"table{number}" for number in range(1, 12)), "equal-steps", "parameters"}
-    assert set(every) == mule | lessons | smalr
-    loaded = reading.load({"scale": "demo"}, ROOT / "config")
-    without = loaded.model_copy(update={"datasets": {"mscoco": loaded.datasets["mscoco"]}})
-    without_multi30k = {"table1", "table3", "table4", "table9", "table10", "table11"}
-    without_multi30k |= {"equal-steps", "parameters"}
-    without_multi30k |= {"smalr/table1", "smalr/parameters", "smalr/figure1b", "smalr/figure3"}
-    assert set(makeable_tables(without)) == without_multi30k
 
 
 def sentences_of_languages() -> dict[str, TestSentences]:
@@ -293,21 +262,6 @@ def test_a_sentence_has_its_nearest_images_and_its_own_marked() -> None:
     assert (wrong["rank"], wrong["own"]["image"]) == (2, "b")
     every = {"en": TestSentences(np.eye(3, dtype=np.float32), np.arange(3), ["x", "y", "z"])}
     assert _query(every["en"], "en", ["a", "b", "c"], 0, generator) is None
-
-
-def test_an_image_without_a_caption_in_a_language_is_no_candidate_there() -> None:
-    """French captions only the second and third image; the first is nearest to both of its sentences."""
-    english = sentences_of_languages()["en"]
-    similarity = np.array([[0.9, 0.9], [0.1, 0.2], [0.4, 0.3]], dtype=np.float32)
-    french = TestSentences(similarity, np.array([1, 2]), ["deux", "trois"])
-    wrong = _query(french, "fr", ["a", "b", "c"], 0, np.random.default_rng(0))
-    assert wrong and (wrong["text"], wrong["rank"]) == ("deux", 2)
-    assert [near["image"] for near in wrong["nearest"]] == ["c", "b"]
-    right = _query(french, "fr", ["a", "b", "c"], 1, np.random.default_rng(0))
-    assert right and (right["text"], right["rank"]) == ("trois", 1)
-    found = _images({"en": english, "fr": french}, ["a", "b", "c"], np.random.default_rng(0))
-    shown = {one["image"]: [sentence["language"] for sentence in one["sentences"]] for one in found}
-    assert shown == {"a": ["en"], "b": ["en", "fr"], "c": ["en", "fr"]}
 
 
 def test_thumbnails_are_small_pictures_inside_the_page(tmp_path: Path) -> None:

@@ -41,13 +41,6 @@ def test_smalr_has_own_vectors_entries_and_what_masking_learns() -> None:
     assert sum(found.values()) < 20_000_000
 
 
-def test_padding_counts_if_its_vector_is_trained() -> None:
-    settings = of("mule-ten")
-    padded = settings.model.model_copy(update={"universal_mean": "padded"})
-    more = sum(count(settings.model_copy(update={"model": padded}), WORDS).values())
-    assert more - sum(count(settings, WORDS).values()) == 10 * 300
-
-
 def small(
     *languages: str, classifier: ClassifierWeight | None = None, masking: Masking | None = None
 ) -> ModelSettings:
@@ -212,10 +205,3 @@ def test_numbers_are_next_to_the_papers(table: pd.DataFrame, tmp_path: Path) -> 
         "MULE, ten languages to one": "6",
         "Image-sentence model at test time": "7.1",
     }
-
-
-def test_six_languages_are_not_called_ten(papers_settings: SmalrParameterSettings, tmp_path: Path) -> None:
-    found = comparison(papers_settings, list(TEN[:6]), tmp_path)
-    assert not found.index.str.contains(r"\bten\b").any()
-    assert found.loc["MULE, 6 languages", "counted"].startswith("6 tables and linear layers")
-    assert found.loc["MULE, 6 languages to one", "paper"] != found.loc["MULE, 6 languages to one", "paper"]

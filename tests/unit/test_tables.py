@@ -6,13 +6,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from evaluations import PAPERS, Key, printed, write_evaluations
+from evaluations import PAPERS, Key, write_evaluations
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
 from pipeline.settings import reading
 from pipeline.settings import stages as configuration
-from pipeline.settings.experiments import makeable_tables
 from pipeline.tables.averages import ALL_OF_PAPER
 from pipeline.tables.cells import cells
 from pipeline.tables.settings import TableSettings
@@ -70,22 +69,6 @@ def test_table_2_has_the_papers_rows(tmp_path: Path) -> None:
     assert full["paper"].tolist() == [68.0, 61.4, 56.4, 50.3]
     first = comparison[(comparison["row"] == 1) & (comparison["metric"] == "mR")]
     assert first["experiment"].tolist() == ["embn-en", "embn-de", "embn-fr", "embn-cs"]
-
-
-def test_table_4_evaluates_the_english_model_with_translated_queries(tmp_path: Path) -> None:
-    of = settings("table4")
-    asked = {
-        (cell.dataset, cell.language): (cell.experiment, cell.queries)
-        for cell in cells(of)
-        if cell.row.row == 3
-    }
-    assert asked["multi30k", "en"] == ("embn-en", "original")
-    assert asked["multi30k", "cs"] == asked["mscoco", "zh"] == ("embn-en", "translated")
-    table, _ = make_table(tmp_path, of, evaluations(tmp_path, of))
-    assert len(table) == 7
-    assert [name for name in table if "mscoco" in name or "multi30k" in name] == [
-        "multi30k en", "multi30k de", "multi30k fr", "multi30k cs", "mscoco en", "mscoco zh", "mscoco ja",
-    ]  # fmt: skip
 
 
 def test_flickr8ks_second_data_set_fills_mscocos_columns(tmp_path: Path) -> None:
@@ -245,22 +228,6 @@ def test_a_table_names_the_providers_of_its_translations(tmp_path: Path) -> None
     assert list(comparison.columns[-2:]) == ["translations", "word_by_word"]
 
 
-def test_all_providers_over_seeds_are_named(tmp_path: Path) -> None:
-    trained_on = {
-        # No training image has a translation into English.
-        AUGMENTED: {"en-de": {"google": 6}, "en-fr": {"google": 6}, "fr-en": {}},
-        (*AUGMENTED[:3], 1): {"en-de": {"google": 6}, "en-fr": {"baidu": 1}},
-    }
-    table, comparison = table_with_translations(tmp_path, [0, 1], trained_on=trained_on)
-    assert table["translations"].fillna("").tolist() == ["", "", "baidu, google"]
-    assert comparison["word_by_word"].isna().all()
-
-
-def test_a_table_without_translations_has_no_column_of_them(tmp_path: Path) -> None:
-    for written in table_with_translations(tmp_path, [0]):
-        assert not {"translations", "word_by_word"} & set(written.columns)
-
-
 def test_missing_evaluations_are_named_and_nothing_is_written(tmp_path: Path) -> None:
     of = settings("table2")
     paths = evaluations(tmp_path, of)
@@ -322,20 +289,6 @@ def test_other_candidates_of_the_same_number_are_refused_too(tmp_path: Path) -> 
     assert not list(tmp_path.glob("*.csv"))
 
 
-def test_table_11_has_every_recall_of_both_data_sets_next_to_the_papers(tmp_path: Path) -> None:
-    of = settings("table11")
-    table, comparison = make_table(tmp_path, of, evaluations(tmp_path, of))
-    recalls = [name for name in table if name.startswith(("multi30k", "mscoco"))]
-    assert recalls == [f"{dataset} en {metric}" for dataset in ("multi30k", "mscoco") for metric in METRICS]
-    muse = table["group"] == "MUSE"  # which the paper has only for Multi30K
-    assert table[recalls].notna().all(axis=None) == (not muse.any())
-    assert table.loc[~muse, recalls].notna().all(axis=None)
-    assert table.loc[muse, [name for name in recalls if "mscoco" in name]].isna().all(axis=None)
-    full = comparison[comparison["experiment"] == "mule-full"].set_index(["dataset", "metric"])["paper"]
-    assert full["mscoco", "mR"] == 72.0  # MULE, Table 11 (d)
-    assert comparison["paper"].notna().all()
-
-
 def test_a_row_may_have_fewer_columns(tmp_path: Path) -> None:
     rows = [
         {"row": 1, "method": "m", "experiment": "embn"},
@@ -346,43 +299,6 @@ def test_a_row_may_have_fewer_columns(tmp_path: Path) -> None:
     assert table["multi30k en"].isna().tolist() == [False, True]
     assert table["multi30k de"].notna().all()
     assert comparison["paper"].isna().all()
-
-
-def test_a_data_set_with_fewer_languages_has_fewer_columns(tmp_path: Path) -> None:
-    of = settings("table2", datasets={"multi30k": {"languages": ["en", "de"]}})
-    table, _ = make_table(tmp_path, of, evaluations(tmp_path, of))
-    assert [name for name in table if name.startswith("multi30k")] == ["multi30k en", "multi30k de"]
-    assert table["multi30k de"].notna().all()
-
-
-@pytest.mark.parametrize(
-    ("name", "rows", "numbers"),
-    [("table5", 8, [51.2, 53.9, 52.1, 53.0, 59.2, 71.1, 68.7, 69.6]), ("lessons/table2", 11, [])],
-)
-def test_tables_of_earlier_systems_are_next_to_the_papers_numbers(
-    tmp_path: Path, name: str, rows: int, numbers: list[float]
-) -> None:
-    of = settings(name)
-    table, comparison = make_table(tmp_path, of, evaluations(tmp_path, of))
-    assert len(table) == rows
-    english = comparison[(comparison["language"] == "en") & (comparison["metric"] == "mR")]
-    assert english["paper"].dropna().tolist() == numbers  # Lessons prints no mR
-    of_the_text = comparison["section"].fillna("") != "as published code"
-    recalls = comparison[(comparison["metric"] != "mR") & of_the_text]
-    assert recalls["paper"].notna().all()
-    shown = comparison[of_the_text]
-    assert {int(number["row"]): number["method"] for number in printed(name)} == dict(
-        zip(shown["row"], shown["method"], strict=True)
-    )
-
-
-def test_a_table_without_the_features_of_any_row_is_left_out() -> None:
-    flickr8k = reading.load({"scale": "flickr8k"}, ROOT / "config")
-    makeable = makeable_tables(flickr8k)
-    assert "lessons/table2" not in makeable
-    assert {"table5", "lessons/table1"} < set(makeable)
-    of = configuration.table_settings(flickr8k, "table5")
-    assert sorted({cell.row.row for cell in cells(of)}) == [6, 7, 8]
 
 
 OWN_DATA: dict[str, dict[str, Any]] = {

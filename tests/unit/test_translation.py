@@ -162,13 +162,6 @@ def test_the_command_counts_only_training_captions(tmp_path: Path) -> None:
     assert list(read_sentences(tmp_path / "en-de.csv")["tokens"]) == ["mann", "die hund läuft"]
 
 
-def test_the_command_reads_published_translations(tmp_path: Path) -> None:
-    write_captions(caption_table([("1", "train", "ja", "犬。", "google", "en")]), tmp_path / "captions.csv")
-    pair = ("--source", "en", "--target", "ja", "--output", tmp_path / "en-ja.csv")
-    _run(*pair, "--settings", FILES, "--captions", tmp_path / "captions.csv")
-    assert list(read_sentences(tmp_path / "en-ja.csv")["tokens"]) == ["犬"]
-
-
 def test_published_translations_are_lent_to_the_images_of_another_split(tmp_path: Path) -> None:
     published = [("1", "train", "ja", "犬。", "google", "en"), ("2", "train", "ja", "猫。", "google", "en")]
     write_captions(caption_table(published), tmp_path / "captions.csv")

@@ -73,13 +73,6 @@ def test_an_experiment_lacks_the_translations_that_a_data_set_cannot_have(
     assert without_translations(settings, "mine", experiment) == lacking
 
 
-def test_scale_paper_has_no_provider_by_default() -> None:
-    assert load().translation.provider_of("en-de") is None
-    named = load(translation={"default": {"provider": "google"}, "pairs": {"en-ja": {"provider": "deepl"}}})
-    assert named.translation.provider_of("en-de").as_values() == {"provider": "google"}
-    assert named.translation.provider_of("en-ja").as_values() == {"provider": "deepl"}
-
-
 def test_pairs_without_a_provider_are_listed_once_with_their_data_sets() -> None:
     settings = load(translation={"pairs": {"en-ja": {"provider": "deepl"}}})
     needed = [
@@ -97,12 +90,6 @@ def test_pairs_without_a_provider_are_listed_once_with_their_data_sets() -> None
         "Name a provider in a YAML file, and add --configfile with that file to the command:",
     ]
     assert re.findall(r"\b[a-z]{2}-[a-z]{2}\b", message) == ["en-zh", "en-de", "de-en"]
-
-
-def test_there_is_no_message_if_all_pairs_have_a_provider() -> None:
-    settings = load(translation={"pairs": {"en-ja": {"provider": "deepl"}}})
-    assert missing_providers(settings, [("multi30k", "en-ja")]) == ""
-    assert missing_providers(settings, []) == ""
 
 
 def test_the_message_lists_every_provider_and_key() -> None:

@@ -80,24 +80,6 @@ def test_published_translations_and_a_translator_are_measured_side_by_side() -> 
     assert table.loc[1, "chrF"] < 10
 
 
-def test_a_service_and_the_translations_that_it_published_are_measured_separately() -> None:
-    table = quality_table(
-        translations_in(caption_table(ROWS), "test"), "en", "zh", Upper("en", "zh"), "google"
-    )
-    assert table[["provider", "version"]].to_numpy().tolist() == [["google", "published"], ["google", "1"]]
-    assert table.loc[0, "chrF"] > 50
-    assert table.loc[1, "chrF"] < 10
-
-
-@pytest.mark.parametrize(("target", "words"), [("zh", "zh"), ("en", "13a")])
-def test_words_are_those_of_the_target_language(target: str, words: str) -> None:
-    source = {"zh": "en", "en": "zh"}[target]
-    table = quality_table(
-        translations_in(caption_table(ROWS), "test"), source, target, Upper(source, target), "upper"
-    )
-    assert all(f"tok:{words}" in signature for signature in table["BLEU_signature"])
-
-
 def test_human_translations_serve_in_both_directions() -> None:
     table = quality_table(
         translations_in(caption_table(ROWS), "test"), "zh", "en", Upper("zh", "en"), "upper"

@@ -103,12 +103,6 @@ def test_only_the_half_that_is_answered_wrongly_is_requested_again(
     assert [len(lines) for lines in service.requests] == [16, 8, 4, 4, 2, 1, 1, 2, 8]
 
 
-def test_swapped_lines_are_not_detected(service: Service, translate: Translate) -> None:
-    """A known limit of the method, which the documents state."""
-    service.behaviour = lambda number, lines: "swapped"
-    assert translate(["A dog.", "A cat."]) == ["Aen cat.en", "Aen dog.en"]
-
-
 @pytest.mark.parametrize("fault", ["page", "400"])
 def test_a_refused_caption_stays_without_a_translation_and_blocks_no_other(
     service: Service, translate: Translate, caplog: pytest.LogCaptureFixture, fault: str
