@@ -6,7 +6,6 @@ A table in a page is between two comments, and the first comment says what fills
 
     <!-- recalls RUN/TABLE DATASET -->           mR of each row and language
     <!-- differences RUN DATASET A-vs-B ... -->  of two experiments, with 95% intervals
-    <!-- gain RUN/TABLE DATASET A-vs-B -->       the same, next to the paper's
     <!-- settings FILE -->                      keys of a configuration file: meaning, default, value there
     <!-- verdicts RUN -->                        claims of each paper by verdict
     <!-- orders RUN -->                          orders of rows that the claims name: the paper's and ours
@@ -33,7 +32,7 @@ from workflow.orders import order_counts, own_support
 
 FOLDER = Path("results/published")
 PAGES = ("README.md", "config/README.md", "docs/*.md", "results/published/**/*.md")
-KINDS = "recalls|differences|gain|settings|verdicts|orders"
+KINDS = "recalls|differences|settings|verdicts|orders"
 BLOCK = re.compile(rf"^<!-- ({KINDS}) (.*?) -->\n.*?^<!-- end -->", re.M | re.S)
 
 # Pictures of differences on Multi30K: a run, and what its pairs of experiments show. The paper's: Table 2.
@@ -106,23 +105,13 @@ def recalls(folder: Path, table: str, dataset: str) -> list[str]:
 def differences(folder: Path, run: str, dataset: str, *pairs: str) -> list[str]:
     """Differences of mR with 95% intervals, bold where the interval excludes zero.
 
+    A bold difference that is not significant after Holm's correction over its languages has the mark °.
     Pairs that differ only in the language of a model of one language share a row.
     """
     tables = [_read(folder / run / "compare" / dataset / f"{pair}.csv") for pair in pairs]
     languages = list(dict.fromkeys(language for table in tables for language in table["language"]))
     by_names = pd.concat([table.assign(names=_names(table)) for table in tables]).groupby("names", sort=False)
     rows = [[str(names), *_differences(table, languages)] for names, table in by_names]
-    return markdown(["", *map(_heading, languages)], rows)
-
-
-def gain(folder: Path, table: str, dataset: str, pair: str) -> list[str]:
-    """The difference of two experiments of a table, the paper's and ours."""
-    ours = _compared(folder, table.split("/")[0], table, dataset, pair)
-    languages = list(ours["language"])
-    rows = [
-        ["paper", *(tenths(value, sign=True) for value in ours["paper"])],
-        ["here", *_differences(ours, languages)],
-    ]
     return markdown(["", *map(_heading, languages)], rows)
 
 
@@ -163,9 +152,13 @@ PAPERS = {"M": "MULE", "S": "SMALR", "L": "*Lessons*"}
 
 
 def verdicts(folder: Path, run: str) -> list[str]:
-    """How many claims of each paper have each verdict, and how many of these its own numbers contradict."""
+    """How many claims of each paper have each verdict, and how many of these its own numbers contradict.
+
+    Claims that are judged a second time, on models that follow the published code, are counted apart.
+    """
     claims = _read(folder / run / "claims.csv")
-    claims["paper"] = claims["id"].str[0].map(PAPERS)
+    again = claims["id"].str.endswith("-as-code").map({True: ", again as published code", False: ""})
+    claims["paper"] = claims["id"].str[0].map(PAPERS) + again
     if (folder / run / "comparison" / "claims.csv").exists():
         support = own_support(folder / run)
         contradicted = claims[claims["id"].isin(support.index[~support])]
@@ -220,7 +213,6 @@ def orders(folder: Path, run: str) -> list[str]:
 TABLES: Mapping[str, Callable[..., list[str]]] = {
     "recalls": recalls,
     "differences": differences,
-    "gain": gain,
     "settings": settings,
     "verdicts": verdicts,
     "orders": orders,
@@ -259,9 +251,11 @@ def _differences(table: pd.DataFrame, languages: Sequence[str]) -> list[str]:
 
 
 def _difference(row: object) -> str:
-    value, low, high = (float(getattr(row, name)) for name in ("difference", "low", "high"))
+    value, low, high, p_holm = (float(getattr(row, name)) for name in ("difference", "low", "high", "p_holm"))
     text = tenths(value, sign=True)
-    return f"{f'**{text}**' if low > 0 or high < 0 else text} ({tenths(low)} to {tenths(high)})"
+    if low > 0 or high < 0:
+        text = f"**{text}**{'' if p_holm < 0.05 else '°'}"
+    return f"{text} ({tenths(low)} to {tenths(high)})"
 
 
 def _names(table: pd.DataFrame) -> str:
