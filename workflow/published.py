@@ -14,9 +14,11 @@ A table in a page is between two comments, and the first comment says what fills
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import yaml
 
@@ -25,15 +27,16 @@ from pipeline.common.rounding import tenths
 from pipeline.datasets.languages import name_of
 from pipeline.report.plots import intervals
 from pipeline.settings.configuration import Configuration
-from pipeline.tables.claims import VERDICTS
+from pipeline.tables.claims import LEVEL, VERDICTS
+from pipeline.tables.orders import order_counts
 from pipeline.tables.result_files import read_result
 from pipeline.tables.show import row_names
-from workflow.orders import order_counts, own_support
 
 FOLDER = Path("results/published")
 PAGES = ("README.md", "config/README.md", "docs/*.md", "results/published/**/*.md")
 KINDS = "recalls|differences|settings|verdicts|orders"
 BLOCK = re.compile(rf"^<!-- ({KINDS}) (.*?) -->\n.*?^<!-- end -->", re.M | re.S)
+STAND_INS_FOR_MSCOCO = ["flickr8kcn"]
 
 # Pictures of differences on Multi30K: a run, and what its pairs of experiments show. The paper's: Table 2.
 DATASET, PRINTED = "multi30k", "flickr8k-mule/table2"
@@ -94,12 +97,9 @@ def filled_page(text: str, root: Path = Path()) -> str:
 def recalls(folder: Path, table: str, dataset: str) -> list[str]:
     """The mR of each row and language: the mean and, over several seeds, its standard deviation."""
     numbers = _comparison(folder, table, dataset)
-    languages = list(dict.fromkeys(numbers["language"]))
-    rows = [
-        [method, *(_recall(rows, language) for language in languages)]
-        for (_, method), rows in numbers.groupby(["row", "method"], sort=False)
-    ]
-    return markdown(["", *map(_heading, languages)], rows)
+    deviations = [f" ± {tenths(std)}" if std >= 0 else "" for std in numbers["std"]]
+    numbers["cell"] = numbers["measured"].map(tenths) + deviations
+    return _by_language(numbers, "method")
 
 
 def differences(folder: Path, run: str, dataset: str, *pairs: str) -> list[str]:
@@ -108,44 +108,33 @@ def differences(folder: Path, run: str, dataset: str, *pairs: str) -> list[str]:
     A bold difference that is not significant after Holm's correction over its languages has the mark °.
     Pairs that differ only in the language of a model of one language share a row.
     """
-    tables = [_read(folder / run / "compare" / dataset / f"{pair}.csv") for pair in pairs]
-    languages = list(dict.fromkeys(language for table in tables for language in table["language"]))
-    by_names = pd.concat([table.assign(names=_names(table)) for table in tables]).groupby("names", sort=False)
-    rows = [[str(names), *_differences(table, languages)] for names, table in by_names]
-    return markdown(["", *map(_heading, languages)], rows)
+    files = [folder / run / "compare" / dataset / f"{pair}.csv" for pair in pairs]
+    table = pd.concat(map(_read, files))
+    table["names"] = [_names(row) for row in table.to_dict("records")]
+    value = table["difference"].map(partial(tenths, sign=True))
+    bold = "**" + value + "**" + np.where(table["p_holm"] < LEVEL, "", "°")
+    value = value.mask((table["low"] > 0) | (table["high"] < 0), bold)
+    table["cell"] = value + " (" + table["low"].map(tenths) + " to " + table["high"].map(tenths) + ")"
+    return _by_language(table, "names")
 
 
 def picture(folder: Path, run: str, steps: Mapping[str, str]) -> str:
     """Differences of mR with 95% intervals next to the paper's, a panel for each language, as SVG."""
-    tables = [
-        _compared(folder, run, PRINTED, DATASET, pair).assign(place=n)
-        for n, pair in enumerate(steps.values())
-    ]
-    cells = pd.concat(tables).rename(columns={"difference": "measured"}).assign(chance=0)
-    panels = {name_of(str(code)): part for code, part in cells.groupby("language", sort=False)}
-    return (
-        intervals(panels, list(steps), "Differences of mean recall with 95% intervals, and the paper's")
-        + "\n"
-    )
-
-
-def _compared(folder: Path, run: str, printed: str, dataset: str, pair: str) -> pd.DataFrame:
-    """The differences of two experiments of a run by language, and in the column `paper` the paper's.
-
-    Args:
-        printed: RUN/TABLE of a table that has the paper's numbers.
-    """
-    ours = _read(folder / run / "compare" / dataset / f"{pair}.csv")
-    numbers = (
-        _comparison(folder, printed, dataset).set_index(["experiment", "language"])["paper"].astype(float)
-    )
+    printed = _comparison(folder, PRINTED, DATASET).set_index(["experiment", "language"])["paper"]
 
     def of_paper(name: str, language: str) -> float:
-        each = (name, language) if (name, language) in numbers else (f"{name}-{language}", language)
-        return float(numbers[each])
+        each = (name, language) if (name, language) in printed else (f"{name}-{language}", language)
+        return float(printed[each])
 
-    first, second = pair.split("-vs-")
-    return ours.assign(paper=[of_paper(first, code) - of_paper(second, code) for code in ours["language"]])
+    tables = []
+    for place, pair in enumerate(steps.values()):
+        table = _read(folder / run / "compare" / DATASET / f"{pair}.csv")
+        first, second = pair.split("-vs-")
+        paper = [of_paper(first, code) - of_paper(second, code) for code in table["language"]]
+        tables.append(table.assign(place=place, paper=paper, chance=0, measured=table["difference"]))
+    panels = {name_of(str(code)): part for code, part in pd.concat(tables).groupby("language", sort=False)}
+    description = "Differences of mean recall with 95% intervals, and the paper's"
+    return intervals(panels, list(steps), description) + "\n"
 
 
 PAPERS = {"M": "MULE", "S": "SMALR", "L": "*Lessons*"}
@@ -159,18 +148,12 @@ def verdicts(folder: Path, run: str) -> list[str]:
     claims = _read(folder / run / "claims.csv")
     again = claims["id"].str.endswith("-as-code").map({True: ", again as published code", False: ""})
     claims["paper"] = claims["id"].str[0].map(PAPERS) + again
-    if (folder / run / "comparison" / "claims.csv").exists():
-        support = own_support(folder / run)
-        contradicted = claims[claims["id"].isin(support.index[~support])]
-        note = ", contradicted by its own numbers"
-        claims = pd.concat([claims, contradicted.assign(paper=contradicted["paper"] + note)])
+    contradicted = claims[claims["paper_numbers"] == "contradict"]
+    note = ", contradicted by its own numbers"
+    claims = pd.concat([claims, contradicted.assign(paper=contradicted["paper"] + note)])
     counts = pd.crosstab(claims["paper"], claims["verdict"]).reindex(claims["paper"].unique())
     counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
-    rows = [
-        [str(paper), *(str(int(count)) for count in row)]
-        for paper, row in zip(counts.index, counts.values, strict=True)
-    ]
-    return markdown(["paper", *counts.columns], rows)
+    return markdown(["paper", *counts.columns], counts.reset_index().to_numpy())
 
 
 def settings(folder: Path, file: str) -> list[str]:
@@ -192,21 +175,13 @@ def settings(folder: Path, file: str) -> list[str]:
 
 def orders(folder: Path, run: str) -> list[str]:
     """How many of the paper's orders are ours, by kind of captions (`order_counts`)."""
-    clear = "of these p < 0.05 (by Holm)"
+    counts = order_counts(_read(folder / run / "comparison" / "claims.csv"), STAND_INS_FOR_MSCOCO)
+    clear = f"of these p < {LEVEL} (by Holm)"
     head = ["", "orders", "the paper's sign", clear, "the opposite sign", clear]
-    rows = [
-        [
-            str(kind),
-            f"{every}",
-            f"{same}",
-            f"{clear} ({by_holm})",
-            f"{other}",
-            f"{opposite} ({opposite_by_holm})",
-        ]
-        for kind, every, same, clear, by_holm, other, opposite, opposite_by_holm in order_counts(
-            folder / run
-        ).itertuples()
-    ]
+    rows = []
+    for row in counts.itertuples():
+        same, other = f"{row.same_clear} ({row.same_holm})", f"{row.reversed_clear} ({row.reversed_holm})"
+        rows.append([row.Index, row.orders, row.same, same, row.reversed, other])
     return markdown(head, rows)
 
 
@@ -219,15 +194,19 @@ TABLES: Mapping[str, Callable[..., list[str]]] = {
 }
 
 
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def markdown(head: Sequence[str], rows: Iterable[Iterable[object]]) -> list[str]:
     """Lines of a table."""
     lines = [head, ["---"] * len(head), *rows]
-    return [f"| {' | '.join(cells)} |" for cells in lines]
+    return [f"| {' | '.join(map(str, cells))} |" for cells in lines]
 
 
-def _heading(language: str) -> str:
-    """En for en; HA and A, means over languages, as in the paper."""
-    return language[:1].upper() + language[1:]
+def _by_language(numbers: pd.DataFrame, row: str) -> list[str]:
+    """A line for each value of a column, with the `cell` of each language, in the order of the numbers."""
+    wide = numbers.pivot(index=row, columns="language", values="cell").fillna("-")
+    wide = wide.loc[numbers[row].unique(), numbers["language"].unique()]
+    # En for en; HA and A, means over languages, as in the paper.
+    heads = [code[:1].upper() + code[1:] for code in wide]
+    return markdown(["", *heads], wide.reset_index().to_numpy())
 
 
 def _comparison(folder: Path, table: str, dataset: str) -> pd.DataFrame:
@@ -237,35 +216,10 @@ def _comparison(folder: Path, table: str, dataset: str) -> pd.DataFrame:
     return numbers.assign(method=row_names(numbers))
 
 
-def _recall(rows: pd.DataFrame, language: str) -> str:
-    of_language = rows[rows["language"] == language]
-    if of_language.empty:
-        return "-"
-    (row,) = of_language.to_dict("records")
-    return tenths(row["measured"]) + ("" if pd.isna(row["std"]) else f" ± {tenths(row['std'])}")
-
-
-def _differences(table: pd.DataFrame, languages: Sequence[str]) -> list[str]:
-    rows = {row.language: row for row in table.itertuples()}
-    return [_difference(rows[language]) if language in rows else "-" for language in languages]
-
-
-def _difference(row: object) -> str:
-    value, low, high, p_holm = (float(getattr(row, name)) for name in ("difference", "low", "high", "p_holm"))
-    text = tenths(value, sign=True)
-    if low > 0 or high < 0:
-        text = f"**{text}**{'' if p_holm < 0.05 else '°'}"
-    return f"{text} ({tenths(low)} to {tenths(high)})"
-
-
-def _names(table: pd.DataFrame) -> str:
-    """The two experiments, without the language of models of one language each."""
-    row = table.iloc[0]
-    first, second = (
-        re.sub(rf"(?:-{row['language']})?(?: original)?$", "", str(row[name]))
-        for name in ("first_name", "second_name")
-    )
-    return f"{first} - {second}"
+def _names(row: Mapping[str, str]) -> str:
+    """The two experiments of a comparison, without the language of models of one language each."""
+    language = rf"(?:-{row['language']})?(?: original)?$"
+    return f"{re.sub(language, '', row['first_name'])} - {re.sub(language, '', row['second_name'])}"
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -26,11 +26,11 @@ multi30k,de,mR,0 1 2,mule-full original,embn-de original,1.300000,0.100000,2.500
 multi30k,fr,mR,0 1 2,mule-full original,embn-fr original,6.300000,4.700000,7.900000,0.001000
 """
 CLAIMS = """\
-id,claim,verdict,comparisons
-M1,Joint training helps,holds,2
-M2,It costs nothing,does not hold,1
-L1,No more data,not testable,0
-L1-as-code,No more data (as published code),holds,1
+id,claim,verdict,paper_numbers,comparisons
+M1,Joint training helps,holds,support,2
+M2,It costs nothing,does not hold,contradict,1
+L1,No more data,not testable,,0
+L1-as-code,No more data (as published code),holds,,1
 """
 PAGE = """\
 # Page
@@ -65,6 +65,7 @@ Text in between.
 | MULE | 1 | 1 | 0 |
 | *Lessons* | 0 | 0 | 1 |
 | *Lessons*, again as published code | 1 | 0 | 0 |
+| MULE, contradicted by its own numbers | 0 | 1 | 0 |
 <!-- end -->
 """
 
