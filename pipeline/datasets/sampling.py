@@ -1,44 +1,14 @@
 """Samples: of each image's captions and halves of the training images (*Lessons*), or a fraction of these.
 
-Each sample is written to a file, so that experiments that should share captions or images do.
+A sample depends only on its seed and on what is sampled, so that experiments share captions and images.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import atomic_write
-from pipeline.datasets.split import read_split
-from pipeline.datasets.table import read_sentences, write_sentences
-
-
-def sample_captions(part: Path, captions_per_image: int, seed: int, output: Path) -> None:
-    """Sample some captions of each image.
-
-    Args:
-        part: sentence table of one language.
-        captions_per_image: number of captions to sample for each image.
-        seed: seed of the sample.
-        output: sentence table to write.
-    """
-    write_sentences(caption_sample(read_sentences(part), captions_per_image, seed), output)
-
-
-def sample_halves(split: Path, seed: int, output: Path, language: str | None = None) -> None:
-    """Sample halves of the training images.
-
-    Args:
-        split: output of `split`.
-        seed: seed of the sample.
-        output: CSV to write: columns image and half.
-        language: halves for this language only, as in the public code.
-    """
-    table = pd.DataFrame(sorted(halves(read_split(split), seed, language).items()), columns=["image", "half"])
-    with atomic_write(output) as temporary:
-        table.to_csv(temporary, index=False, lineterminator="\n")
 
 
 def caption_sample(part: pd.DataFrame, each: int, seed: int) -> pd.DataFrame:

@@ -48,13 +48,9 @@ def read_captions(path: Path) -> pd.DataFrame:
     return _read(path, COLUMNS)
 
 
-def read_sentences(path: Path, may_be_empty: bool = False) -> pd.DataFrame:
-    """Read and validate a sentence table (a caption table with tokens).
-
-    Args:
-        may_be_empty: whether it may have no rows.
-    """
-    return _read(path, SENTENCE_COLUMNS, may_be_empty)
+def read_sentences(path: Path) -> pd.DataFrame:
+    """Read and validate a sentence table (a caption table with tokens)."""
+    return _read(path, SENTENCE_COLUMNS)
 
 
 def write_captions(table: pd.DataFrame, path: Path) -> None:
@@ -67,12 +63,11 @@ def write_sentences(table: pd.DataFrame, path: Path) -> None:
     _write(table, path, SENTENCE_COLUMNS)
 
 
-def _read(path: Path, columns: list[str], may_be_empty: bool = False) -> pd.DataFrame:
+def _read(path: Path, columns: list[str]) -> pd.DataFrame:
     require_file(path, "the caption table", "Run the stage that makes it, or give another file.")
     with reading(path, f"a CSV file in UTF-8 with columns {', '.join(columns)}"):
         table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
-    if not (may_be_empty and table.empty and list(table.columns) == columns):
-        check_table(table, columns, str(path))
+    check_table(table, columns, str(path))
     return table[columns].astype({"number": "int64"})
 
 

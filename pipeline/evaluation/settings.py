@@ -6,7 +6,8 @@ from pydantic import Field
 
 from pipeline.common.block import Block, Count
 from pipeline.models.settings import Consistency, Embedding, Encoder, Reduction
-from pipeline.training.settings import AssignSettings, PretrainSettings, SelectionRecord
+from pipeline.training.settings import AssignSettings, PretrainSettings
+from pipeline.words.settings import SelectionRecord
 
 
 class Preparation(Block):

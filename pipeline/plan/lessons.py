@@ -1,16 +1,13 @@
 """Captions, vocabularies and training of the experiments of *Lessons*, which select their captions."""
 
 import re
-from functools import cache
 
 from pipeline.datasets.source import PartKeys
 from pipeline.plan import paths
-from pipeline.plan.plan import Plan, either
+from pipeline.plan.plan import NamedFiles, Plan, either
 from pipeline.plan.sources import public_files_of
 from pipeline.plan.words import sentences
 from pipeline.settings import stages as configuration
-from pipeline.training.settings import CaptionSelection
-from pipeline.words.settings import SelectedLanguage, SelectionSettings
 
 
 def selecting_experiments(plan: Plan) -> str:
@@ -48,45 +45,17 @@ def part_settings(plan: Plan, dataset: str, part: str) -> PartKeys | list[str]:
     return PartKeys(source=source)
 
 
-@cache
-def selection(plan: Plan, dataset: str, experiment: str) -> SelectionSettings:
-    """Settings of `select-captions`: by language the texts, test captions and halves, as paths."""
-    record = configuration.selection_record(plan.settings, dataset, experiment)
-    seed = record.sampling_seed
-    languages = {}
-    for language, of_language in record.languages.items():
-        own = f"-{language}" if record.halves == "per_language" else ""
-        half = None if of_language.images == "all" else of_language.images
-        texts, others = (_texts(plan, dataset, language, of_language, number) for number in (seed, seed + 1))
-        languages[language] = SelectedLanguage(
-            texts=texts,
-            tested_on=plan.path(paths.PART, dataset=dataset, part=of_language.tested_on, language=language),
-            halves=plan.path(paths.HALVES, dataset=dataset, seed=seed, suffix=own) if half else None,
-            half=half or "first",
-            pair_texts={"selected": None, "all_images": texts, "sampled_again": others}[record.pairs_of],
-        )
-    return SelectionSettings(
-        languages=languages, min_count=record.min_count, dimension=plan.settings.words.dimension
+def selected_parts(plan: Plan, dataset: str, experiment: str) -> NamedFiles:
+    """The parts that an experiment's captions are selected from, by PART/LANGUAGE."""
+    selection = plan.experiment(dataset, experiment).selection or {}
+    languages = plan.experiment(dataset, experiment).languages
+    return NamedFiles(
+        {
+            f"{part}/{language}": [plan.path(paths.PART, dataset=dataset, part=part, language=language)]
+            for language in languages
+            for part in sorted({*selection[language].parts, selection[language].tested_on})
+        }
     )
-
-
-def _texts(plan: Plan, dataset: str, language: str, selection: CaptionSelection, seed: int) -> list[str]:
-    """The parts of a language, or samples of their captions."""
-    each = selection.captions_per_image
-    pattern = paths.SAMPLED_PART if each else paths.PART
-    return [
-        plan.path(pattern, dataset=dataset, language=language, part=part, each=each, seed=seed)
-        for part in selection.parts
-    ]
-
-
-def selected_texts(plan: Plan, dataset: str, experiment: str) -> list[str]:
-    """Files that `select-captions` reads."""
-    paths: set[str] = set()
-    for texts in selection(plan, dataset, experiment).languages.values():
-        paths |= {*texts.texts, *(texts.pair_texts or []), texts.tested_on}
-        paths |= {texts.halves} if texts.halves else set()
-    return sorted(paths)
 
 
 def selected_sentences(plan: Plan, dataset: str, experiment: str) -> list[str]:
@@ -101,9 +70,8 @@ def selected_words(plan: Plan, dataset: str, experiment: str) -> list[str]:
 
 def selected_pairs(plan: Plan, dataset: str, experiment: str) -> list[str]:
     """Captions that are paired with those of another language, if they differ from the selected captions."""
-    languages = selection(plan, dataset, experiment).languages.values()
-    paired = any(texts.pair_texts is not None for texts in languages)
-    return _selected_files(plan, dataset, experiment, "pairs-{}.csv") if paired else []
+    record = configuration.selection_record(plan.settings, dataset, experiment)
+    return _selected_files(plan, dataset, experiment, "pairs-{}.csv") if record.pairs_of != "selected" else []
 
 
 def _selected_files(plan: Plan, dataset: str, experiment: str, name: str) -> list[str]:

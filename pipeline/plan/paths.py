@@ -48,7 +48,6 @@ SHARD = DATASET + "/shards{suffix}/{shard}.csv"
 # Translations. A query is a validation or test caption; it is listed with the caption that it translates.
 TRANSLATIONS = DATASET + "/translations/{source}-{target}.csv"
 QUERIES = DATASET + "/translations/queries/{source}-{target}.csv"
-AUGMENTATION = DATASET + "/augmented/en-{target}.csv"  # those that fill each image up to five captions
 TRANSLATION_QUALITY = DATASET + "/translation-quality/{source}-{target}.csv"
 
 # Word and sentence vectors. `captions` is what an experiment trains on: human, human+mt, mt, augmented.
@@ -60,10 +59,8 @@ CHARACTERS = DATASET + "/spelled/{captions}/{language}.h5"  # a vocabulary's wor
 BERT = DATASET + "/bert/model"  # the small BERT that is pretrained on the captions
 SENTENCE_VECTORS = DATASET + "/bert/{language}.h5"
 
-# Lessons. `each`: captions of an image; `suffix` is empty, or `-LANGUAGE` for halves of its images.
+# Lessons.
 PART = DATASET + "/parts/{part}/{language}.csv"
-SAMPLED_PART = DATASET + "/parts/drawn/{each}-seed{seed}/{part}/{language}.csv"
-HALVES = DATASET + "/drawn/halves-seed{seed}{suffix}.csv"
 SELECTION = DATASET + "/selected/{experiment}"  # captions, pairs and words of an experiment
 
 # Of an experiment's model with one seed.

@@ -6,7 +6,7 @@ from pipeline.plan.captions import tokens
 from pipeline.plan.images import suffix_of
 from pipeline.plan.plan import Plan
 from pipeline.plan.requests import require_providers
-from pipeline.plan.translation import added_tables, query_tables, translation_tables
+from pipeline.plan.translation import query_tables, translation_tables
 from pipeline.plan.words import vocabularies
 from pipeline.settings import stages as configuration
 from pipeline.settings.experiments import left_out
@@ -51,8 +51,7 @@ def translations(plan: Plan, dataset: str, experiment: str) -> list[str]:
             f"languages, found datasets.{dataset}.languages {plan.datasets[dataset].languages}. Add "
             "captions in English, or ask for rows without translations (results/TABLE-row1+2.csv)"
         )
-    pairs = training_pairs(plan.settings, dataset, experiment)
-    return added_tables(plan, dataset, pairs, plan.experiment(dataset, experiment).captions)
+    return translation_tables(plan, dataset, training_pairs(plan.settings, dataset, experiment))
 
 
 def initial_weights(plan: Plan, dataset: str, experiment: str, seed: int) -> list[str]:

@@ -174,14 +174,6 @@ def translation_tables(plan: Plan, dataset: str, pairs: Sequence[str]) -> list[s
     return [_of_pair(plan, paths.TRANSLATIONS, dataset, pair) for pair in pairs]
 
 
-def added_tables(plan: Plan, dataset: str, pairs: Sequence[str], captions: str) -> list[str]:
-    """Translations that an experiment trains on: all, or those that `augment` has selected."""
-    tables = translation_tables(plan, dataset, pairs)
-    if captions != "augmented":
-        return tables
-    return [_of_pair(plan, paths.AUGMENTATION, dataset, pair) for pair in pairs]
-
-
 def query_tables(plan: Plan, dataset: str, pairs: Iterable[str]) -> list[str]:
     """Translated queries of a data set for some pairs, each with the caption that it translates."""
     needs_own = partial(needs_query_translation, plan.settings, dataset)

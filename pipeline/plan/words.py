@@ -6,7 +6,7 @@ from pipeline.plan import paths
 from pipeline.plan.captions import coverage_of, tokens
 from pipeline.plan.plan import Plan, either, files_in
 from pipeline.plan.sources import FASTTEXT, MUSE
-from pipeline.plan.translation import added_tables, dictionary
+from pipeline.plan.translation import dictionary, translation_tables
 from pipeline.settings import stages as configuration
 from pipeline.settings.translations import translation_sources
 from pipeline.training.settings import Captions
@@ -63,7 +63,7 @@ def added_translations(plan: Plan, dataset: str, language: str, captions: Captio
     if language not in own:
         return []
     sources = translation_sources(own, language, captions)
-    return added_tables(plan, dataset, [f"{source}-{language}" for source in sources], captions)
+    return translation_tables(plan, dataset, [f"{source}-{language}" for source in sources])
 
 
 def english_dictionary(plan: Plan, dataset: str, language: str) -> str:

@@ -20,15 +20,8 @@ from pipeline.models.settings import (
     Triplets,
     WordRegularizer,
 )
-from pipeline.training.settings import (
-    Assignment,
-    Captions,
-    CaptionSelection,
-    Lessons,
-    Pretraining,
-    Resources,
-    Training,
-)
+from pipeline.training.settings import Assignment, Captions, Lessons, Pretraining, Resources, Training
+from pipeline.words.settings import CaptionSelection
 
 
 class LearningBlocks(Losses):

@@ -31,8 +31,6 @@ from pipeline.training.settings import (
     PretrainSchedule,
     PretrainSettings,
     Resources,
-    SelectionRecord,
-    SelectionRules,
     SmalrParameterSettings,
     TaskResources,
     TaskTraining,
@@ -40,7 +38,14 @@ from pipeline.training.settings import (
     TrainSettings,
     TranslatorSettings,
 )
-from pipeline.words.settings import BertSettings, SentenceVectorSettings, WordSettings
+from pipeline.words.settings import (
+    BertSettings,
+    SelectionRecord,
+    SelectionRules,
+    SelectionSettings,
+    SentenceVectorSettings,
+    WordSettings,
+)
 
 B = TypeVar("B", bound=Block)
 
@@ -149,6 +154,12 @@ def selection_record(settings: Configuration, dataset: str, name: str) -> Select
     return SelectionRecord(
         **dict(_fields(rules)), languages={code: selection[code] for code in experiment.languages}
     )
+
+
+def selection_settings(settings: Configuration, dataset: str, experiment: str) -> SelectionSettings:
+    """What the selection of an experiment's captions depends on."""
+    record = selection_record(settings, dataset, experiment)
+    return SelectionSettings(**dict(_fields(record)), dimension=settings.words.dimension)
 
 
 def selecting(settings: Configuration, dataset: str) -> list[str]:

@@ -12,16 +12,11 @@ import torch
 from pipeline.common.block import Block
 from pipeline.common.files import sha256
 from pipeline.datasets.origins import Origins, count_by_pair, count_origins
-from pipeline.datasets.select import training_captions
+from pipeline.datasets.select import added_translations, training_captions
 from pipeline.datasets.table import read_sentences
 from pipeline.evaluation.inputs import add_features, original_sentences, read_vocabularies
 from pipeline.training.batches import Sampler, language_groups
-from pipeline.training.settings import (
-    AssignSettings,
-    DataSettings,
-    PretrainSettings,
-    TrainSettings,
-)
+from pipeline.training.settings import AssignSettings, PretrainSettings, TrainSettings
 from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
@@ -85,17 +80,19 @@ def training_data(
     """
     vocabularies = read_vocabularies(inputs.words, settings.languages)
     originals = original_sentences(inputs.sentences, settings.languages, settings.caption_origins)
-    translations = _translations(inputs, settings)
-    sentences = {}
+    translations = list(map(read_sentences, inputs.translations))
+    sentences, every_added = {}, []
     for language, table in originals.items():
         into = [each for each in translations if each["language"].iloc[0] == language]
-        sentences[language] = training_captions(table, into, settings.captions)
+        added = added_translations(table, into, settings.captions)
+        sentences[language] = training_captions(table, added, settings.captions)
+        every_added += added
     corpus = corpus_of(sentences, vocabularies, settings.max_caption_length, "train")
     corpus.languages = {code: _with_known_words(part, code) for code, part in corpus.languages.items()}
     if inputs.features and isinstance(settings, TrainSettings):
         add_features(corpus, inputs.features, settings.features)
     batches = _sampler(corpus, originals, settings, steps)
-    translation_tables = [*translations, *(originals[language] for language in settings.translated or [])]
+    translation_tables = [*every_added, *(originals[language] for language in settings.translated or [])]
     return TrainingData(
         vocabularies=vocabularies,
         originals=originals,
@@ -119,15 +116,6 @@ def longest_captions(sentences: Tables, max_length: int | None) -> dict[str, int
         for language, table in sentences.items()
     }
     return {language: int(min(length, max_length or length)) for language, length in lengths.items()}
-
-
-def _translations(inputs: Inputs, settings: DataSettings) -> list[pd.DataFrame]:
-    """The translations that an experiment trains on; none with human captions."""
-    if settings.captions == "human":
-        return []
-    may_be_empty = settings.captions == "augmented"
-    tables = [read_sentences(path, may_be_empty) for path in inputs.translations]
-    return [table for table in tables if not table.empty]
 
 
 def _with_known_words(captions: LanguageCorpus, language: str) -> LanguageCorpus:

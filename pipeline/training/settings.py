@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pipeline.common.block import LARGEST, Block, Count, Factor, Rate, Seed, Sparse, Unique, Weight
+from pipeline.common.block import LARGEST, Block, Count, Factor, Rate, Unique, Weight
 from pipeline.datasets.settings import LanguageCode, Languages, Scale
 from pipeline.images.settings import FeatureSettings
 from pipeline.models.settings import (
@@ -20,9 +20,9 @@ from pipeline.models.settings import (
     Triplets,
 )
 from pipeline.translation.settings import TranslatorTraining
+from pipeline.words.settings import SelectionRules
 
 Captions = Literal["human", "human+mt", "mt", "augmented"]
-Part = Literal["translation", "comparable"]
 
 
 class Resources(Block):
@@ -129,42 +129,6 @@ class TaskTraining(Block):
     """languages whose validation assumes that five consecutive captions belong to one image, as the public
     code does for the languages that it calls en and de
     """
-
-
-class SelectionRules(Block):
-    """What decides which captions *Lessons*' experiments read."""
-
-    min_count: Count = 4
-    """minimum number of occurrences in a language's training captions; rarer words are UNK"""
-    sampling_seed: Seed = 0
-    """seed for sampling captions and halves"""
-    halves: Literal["shared", "per_language"] = "shared"
-    """shared (the same halves in all languages), or per_language (separate halves for each) as in the public
-    code
-    """
-    pairs_of: Literal["selected", "all_images", "sampled_again"] = "selected"
-    """selected (pairs of the selected captions); as in the public code all_images (of the halved images too),
-    or sampled_again (of another sample of captions)
-    """
-
-
-class CaptionSelection(Sparse):
-    """Which captions of a language an experiment of *Lessons* uses."""
-
-    parts: Annotated[list[Part], Field(min_length=1), Unique]
-    """parts of the data that are trained and validated on: translation, comparable, or both"""
-    tested_on: Part
-    """translation or comparable: the part that provides the test captions"""
-    captions_per_image: Count | None = None
-    """captions of each image; others are left out; by default all are used"""
-    images: Literal["all", "first", "second"] = "all"
-    """all, or a half of the training images: first or second"""
-
-
-class SelectionRecord(SelectionRules):
-    """The selection of captions that a model of *Lessons* was trained on."""
-
-    languages: dict[LanguageCode, CaptionSelection]
 
 
 class Lessons(TaskTraining, SelectionRules):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.select import original_captions, training_captions
+from pipeline.datasets.select import added_translations, original_captions, training_captions
 from pipeline.datasets.table import read_sentences
 from pipeline.words.settings import WordSettings
 from pipeline.words.vectors import read_model, read_vectors, train_model, word_vectors, write_model
@@ -58,10 +58,10 @@ def build_vocabulary(
     write_vocabulary(vocabulary(language, words, vectors), attributes, output)
 
 
-def train_caption_vectors(
+def train_word_vectors(
     language: str, sentences: Path, settings: WordSettings, output: Path, caption_origin: str = "human"
 ) -> None:
-    """Train FastText on the language's own training captions.
+    """Train FastText on a language's own training captions, or on published captions.
 
     Args:
         language: ISO 639-1 code.
@@ -85,7 +85,7 @@ def training_sentences(
             f"{sentences}: no captions in {language!r}; it has {sorted(table['language'].unique())}."
         )
     own = original_captions(of_language, caption_origin)
-    added = [read_sentences(path, may_be_empty=captions == "augmented") for path in translations]
+    added = added_translations(own, list(map(read_sentences, translations)), captions)
     of_training = training_captions(own, added, captions)
     training = of_training[of_training["split"] == "train"]
     if training.empty:

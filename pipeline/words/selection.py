@@ -8,14 +8,17 @@ captions' tokens, so the files show what a model reads.
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from pipeline.common.errors import raise_together
+from pipeline.datasets.sampling import caption_sample, halves
+from pipeline.datasets.split import read_split
 from pipeline.datasets.table import read_sentences, write_sentences
-from pipeline.words.settings import SelectedLanguage, SelectionSettings
+from pipeline.words.settings import SelectionSettings
 from pipeline.words.vocabulary import PADDING, Vocabulary, write_vocabulary
 
 log = logging.getLogger("pipeline")
@@ -23,21 +26,26 @@ log = logging.getLogger("pipeline")
 UNKNOWN, START, END = "<unk>", "<start>", "<end>"
 
 
-def select_captions(settings: SelectionSettings, output: Path) -> None:
+def select_captions(
+    settings: SelectionSettings, parts: Mapping[str, Path], split: Path, output: Path
+) -> None:
     """Select the captions and words of an experiment of *Lessons*.
 
     Written are LANGUAGE.csv and LANGUAGE.h5 of each language, and pairs-LANGUAGE.csv if pairs are formed from
     other texts, as in the public code.
 
     Args:
-        settings: JSON: min_count, dimension, and for each of `languages` texts, tested_on, halves, half,
-            pair_texts.
+        settings: JSON: min_count, dimension, sampling_seed, halves, pairs_of, and for each of `languages`
+            parts, tested_on, captions_per_image, images.
+        parts: sentence table of each part of the data, as PART/LANGUAGE=FILE (comparable/en=...).
+        split: output of `split`, whose training images are halved.
         output: folder to write.
 
     Raises:
         InputError: lists every language with training captions of fewer than two images.
     """
-    tables = {language: _selected_captions(texts) for language, texts in settings.languages.items()}
+    selection = _Selection(settings, parts, read_split(split))
+    tables = {language: selection.captions(language) for language in settings.languages}
     training = {language: table[table["split"] == "train"] for language, table in tables.items()}
     counts = {language: table["image"].nunique() for language, table in training.items()}
     raise_together(
@@ -54,13 +62,12 @@ def select_captions(settings: SelectionSettings, output: Path) -> None:
     known, all_words = set(words), [PADDING, UNKNOWN, START, END, *words]
     vectors = np.zeros((len(all_words), settings.dimension), np.float32)  # training draws them at random
     output.mkdir(parents=True, exist_ok=True)
-    for language, texts in settings.languages.items():
+    for language in settings.languages:
         write_sentences(_with_known_words(tables[language], known), output / f"{language}.csv")
         vocabulary = Vocabulary(language, all_words, vectors)
         write_vocabulary(vocabulary, {"vectors": "scratch"}, output / f"{language}.h5")
-        if texts.pair_texts is not None:
-            every = _selected_captions(SelectedLanguage(texts=texts.pair_texts, tested_on=texts.tested_on))
-            pairs = every[every["split"] == "train"]
+        if settings.pairs_of != "selected":
+            pairs = selection.captions_to_pair(language)
             write_sentences(_with_known_words(pairs, known), output / f"pairs-{language}.csv")
         log.info("%s: %d training captions of %d images", language, len(training[language]), counts[language])
     log.info("%d words", len(words))
@@ -79,20 +86,44 @@ def union_of_words(tokens: Mapping[str, Iterable[str]], minimum_count: int) -> l
     return sorted(frequent)
 
 
-def _selected_captions(texts: SelectedLanguage) -> pd.DataFrame:
-    """Training and validation captions of a language's texts, and the test captions of one.
+@dataclass(frozen=True)
+class _Selection:
+    """The captions of an experiment: `parts` by PART/LANGUAGE, sampled and halved as the settings say."""
 
-    All count as the language's own captions, even human translations: their source language is left out.
-    """
-    captions = pd.concat([read_sentences(Path(path)) for path in texts.texts], ignore_index=True)
-    captions = captions[captions["split"] != "test"]
-    if texts.halves is not None:
-        half = pd.read_csv(texts.halves, dtype=str, keep_default_na=False)
-        inside = set(half["image"][half["half"] == texts.half])
-        captions = captions[(captions["split"] != "train") | captions["image"].isin(inside)]
-    test = read_sentences(Path(texts.tested_on))
-    both = pd.concat([captions, test[test["split"] == "test"]], ignore_index=True)
-    return both.assign(source_language="")
+    settings: SelectionSettings
+    parts: Mapping[str, Path]
+    split: Mapping[str, str]
+
+    def captions(self, language: str) -> pd.DataFrame:
+        """Training and validation captions of a language, and the test captions of one part.
+
+        All count as the language's own captions, even human translations: their source language is left out.
+        """
+        chosen = self.settings.languages[language]
+        captions = self._sampled(language, self.settings.sampling_seed)
+        if chosen.images != "all":
+            own = language if self.settings.halves == "per_language" else None
+            half_of = halves(self.split, self.settings.sampling_seed, own)
+            is_chosen = captions["image"].map(half_of) == chosen.images
+            captions = captions[(captions["split"] != "train") | is_chosen]
+        test = read_sentences(self.parts[f"{chosen.tested_on}/{language}"])
+        both = pd.concat([captions, test[test["split"] == "test"]], ignore_index=True)
+        return both.assign(source_language="")
+
+    def captions_to_pair(self, language: str) -> pd.DataFrame:
+        """Training captions of all images, perhaps of another sample, which the public code pairs."""
+        another = 1 if self.settings.pairs_of == "sampled_again" else 0
+        captions = self._sampled(language, self.settings.sampling_seed + another)
+        return captions[captions["split"] == "train"].assign(source_language="")
+
+    def _sampled(self, language: str, seed: int) -> pd.DataFrame:
+        """Training and validation captions of a language's parts."""
+        chosen = self.settings.languages[language]
+        tables = [read_sentences(self.parts[f"{part}/{language}"]) for part in chosen.parts]
+        if chosen.captions_per_image:
+            tables = [caption_sample(table, chosen.captions_per_image, seed) for table in tables]
+        captions = pd.concat(tables, ignore_index=True)
+        return captions[captions["split"] != "test"]
 
 
 def _with_known_words(table: pd.DataFrame, vocabulary: set[str]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pipeline.common.block import LARGEST, Block, Count, PathText, Rate, Seed
+from pipeline.common.block import LARGEST, Block, Count, PathText, Rate, Seed, Sparse, Unique
 from pipeline.datasets.settings import LanguageCode, Origins
 
 
@@ -75,6 +75,7 @@ class BertPretraining(Block):
             yield f".hidden_size: found {self.hidden_size}, expected a multiple of heads, {self.heads}"
 
 
+Part = Literal["translation", "comparable"]
 Layer = Annotated[int, Field(le=-1)]
 Tokens = Annotated[int, Field(ge=3, le=LARGEST)]
 
@@ -108,25 +109,43 @@ class SentenceVectorSettings(Block):
     threads: Count
 
 
-class SelectedLanguage(Block):
-    """What *Lessons*' captions of a language are selected from, as paths.
+class SelectionRules(Block):
+    """What decides which captions *Lessons*' experiments read."""
 
-    texts: sentence tables whose training and validation captions are taken, all together. tested_on: the
-    table of the test captions. halves: CSV of columns image, half; None: all training images.
-    half: the half whose training captions are taken. pair_texts: tables whose training captions of all
-    images form the pairs of captions; None: the selected captions do.
+    min_count: Count = 4
+    """minimum number of occurrences in a language's training captions; rarer words are UNK"""
+    sampling_seed: Seed = 0
+    """seed for sampling captions and halves"""
+    halves: Literal["shared", "per_language"] = "shared"
+    """shared (the same halves in all languages), or per_language (separate halves for each) as in the public
+    code
+    """
+    pairs_of: Literal["selected", "all_images", "sampled_again"] = "selected"
+    """selected (pairs of the selected captions); as in the public code all_images (of the halved images too),
+    or sampled_again (of another sample of captions)
     """
 
-    texts: list[str]
-    tested_on: str
-    halves: str | None = None
-    half: Literal["first", "second"] = "first"
-    pair_texts: list[str] | None = None
+
+class CaptionSelection(Sparse):
+    """Which captions of a language an experiment of *Lessons* uses."""
+
+    parts: Annotated[list[Part], Field(min_length=1), Unique]
+    """parts of the data that are trained and validated on: translation, comparable, or both"""
+    tested_on: Part
+    """translation or comparable: the part that provides the test captions"""
+    captions_per_image: Count | None = None
+    """captions of each image; others are left out; by default all are used"""
+    images: Literal["all", "first", "second"] = "all"
+    """all, or a half of the training images: first or second"""
 
 
-class SelectionSettings(Block):
+class SelectionRecord(SelectionRules):
+    """The selection of captions that a model of *Lessons* was trained on."""
+
+    languages: dict[LanguageCode, CaptionSelection]
+
+
+class SelectionSettings(SelectionRecord):
     """What *Lessons*' selection of captions depends on."""
 
-    languages: dict[LanguageCode, SelectedLanguage]
-    min_count: Count
     dimension: Count

@@ -12,24 +12,12 @@ import numpy as np
 from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write, check_disk_space, reading, require_file
 from pipeline.common.progress import duration, with_progress
-from pipeline.datasets.table import read_sentences
 from pipeline.words.settings import WordSettings
 
 log = logging.getLogger("pipeline")
 
 FastText = Any  # a model of the library `fasttext`, which has no types
 Vectors = dict[str, np.ndarray]  # word -> (dimension,) float32
-
-
-def train_word_vectors(sentences: Path, settings: WordSettings, output: Path) -> None:
-    """Train FastText on a text.
-
-    Args:
-        sentences: sentence table; all splits are read.
-        settings: JSON: dimension, tokens, seed, ...
-        output: FastText model to write (.bin).
-    """
-    write_model(train_model(list(read_sentences(sentences)["tokens"]), settings), output)
 
 
 def train_model(sentences: list[str], settings: WordSettings) -> FastText:

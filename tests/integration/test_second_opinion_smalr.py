@@ -47,7 +47,6 @@ from run_stages import assign, train
 from torch import Tensor
 from twelve_things import table_of
 
-from pipeline.datasets.augment import augment
 from pipeline.evaluation.consistency import evaluate_consistency
 from pipeline.evaluation.settings import ConsistencySettings
 from pipeline.models import assignment
@@ -262,7 +261,7 @@ def agreement(
     def agree(name: str, seed: int) -> Agreement:
         settings = case(name, seed)
         how = assignment_settings(settings)
-        inputs, translated = with_translations(files, queries, settings, tmp_path)
+        inputs, translated = with_translations(files, queries, settings)
         pretrained, table = tmp_path / "entries.pt", tmp_path / "assignment.csv"
         assign(replace(inputs, features=None), how, "code", tmp_path / "assigning.pt", pretrained, table)
         paths = [tmp_path / name for name in ("checkpoint.pt", "curves.csv", "model.pt")]
@@ -286,18 +285,17 @@ def agreement(
 
 
 def with_translations(
-    files: Inputs, queries: dict[tuple[str, str], Path], settings: Settings, folder: Path
+    files: Inputs, queries: dict[tuple[str, str], Path], settings: Settings
 ) -> tuple[Inputs, list[Row]]:
     """The files to train on, and their translations as the reading has them."""
     if settings["captions"] != "augmented":
         return files, read_rows(files.translations)
-    captions, added, paths = captions_by_language(files, settings), [], []
-    for code in ("de", "fr"):
-        raw, path = queries["en", code], folder / f"augmented-en-{code}.csv"
-        (table,) = (one for one in files.sentences if one.stem == f"own-{code}")
-        augment(table, raw, path, settings["caption_origins"].get(code, "human"))
-        paths.append(path)
-        added += added_translations(captions[code], read_rows([raw]))
+    captions, paths = captions_by_language(files, settings), [queries["en", code] for code in ("de", "fr")]
+    added = [
+        row
+        for code, path in zip(("de", "fr"), paths, strict=True)
+        for row in added_translations(captions[code], read_rows([path]))
+    ]
     return replace(files, translations=paths), added
 
 

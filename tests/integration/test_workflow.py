@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from project import FINISHED, TABLES, TWO_LANGUAGES, Project, copy_of, finished
 
+from pipeline.datasets.split import read_split
 from pipeline.settings.merge import merge
 
 pytestmark = pytest.mark.integration
@@ -64,21 +65,18 @@ def test_rows_of_frozen_sentence_vectors_and_aligned_words(project: Project, tmp
 def test_halves_of_lessons_are_shared_in_the_text_and_separate_for_each_language_in_the_code(
     project: Project,
 ) -> None:
-    def table(path: str) -> pd.DataFrame:
-        return pd.read_csv(project.folder / WORK / path, keep_default_na=False)
-
-    def first_half(path: str) -> set[str]:
-        halves = table(path).set_index("image")["half"]
-        assert abs((halves == "first").sum() - (halves == "second").sum()) <= 1
-        return set(halves.index[halves == "first"])
-
     def trained_on(experiment: str, language: str) -> set[str]:
-        return set(table(f"selected/{experiment}/{language}.csv").query("split == 'train'")["image"])
+        table = pd.read_csv(project.folder / WORK / f"selected/{experiment}/{language}.csv", dtype=str)
+        return set(table.query("split == 'train'")["image"])
 
-    assert trained_on("bi-disjoint", "en") == first_half("drawn/halves-seed0.csv")
-    assert not trained_on("bi-disjoint", "en") & trained_on("bi-disjoint", "de")
-    own = first_half("drawn/halves-seed0-de.csv")
-    assert trained_on("bi-overlap-c2c-as-code", "de") == own != first_half("drawn/halves-seed0.csv")
+    english, german = (trained_on("bi-disjoint", language) for language in ("en", "de"))
+    training = {
+        image for image, split in read_split(project.folder / WORK / "split.csv").items() if split == "train"
+    }
+    assert english | german == training and abs(len(english) - len(german)) <= 1
+    assert not english & german
+    own = trained_on("bi-overlap-c2c-as-code", "de")
+    assert own not in (english, german) and own != trained_on("bi-overlap-c2c-as-code", "en")
 
 
 def test_nothing_reruns_without_a_change(project: Project) -> None:

@@ -1,7 +1,7 @@
 """Captions and words of *Lessons*: parts, samples, and the joint word table, by hand."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -11,11 +11,12 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.lessons_parts import caption_part, source_part
 from pipeline.datasets.sampling import caption_sample, halves, training_images_after
 from pipeline.datasets.source import Inputs, PartKeys
+from pipeline.datasets.split import write_split
 from pipeline.datasets.table import caption_table, read_sentences, write_sentences
 from pipeline.demo.sentences import translated_captions, write_demo_captions
 from pipeline.evaluation.inputs import read_vocabularies
 from pipeline.words.selection import select_captions, union_of_words
-from pipeline.words.settings import SelectedLanguage, SelectionSettings
+from pipeline.words.settings import CaptionSelection, Part, SelectionSettings
 
 SPLIT = {image: split for split, images in MULTI30K_IMAGES.items() for image in images}
 
@@ -164,46 +165,41 @@ def test_a_word_counts_where_one_language_has_it_often_enough() -> None:
 
 @pytest.fixture
 def write_captions(tmp_path: Path) -> Path:
-    """Sentence tables of two languages in two parts, and halves, in a folder."""
+    """Sentence tables of two languages in two parts in a folder."""
     english = [("1", "train", "a dog"), ("1", "train", "a cat"), ("2", "train", "a dog runs")]
     german = [("1", "train", "ein hund"), ("2", "train", "ein hund"), ("3", "val", "hund a")]
     english += [("3", "val", "dog"), ("4", "test", "a new dog")]
     german += [("4", "test", "x hund")]
-    write_sentences(sentences(english), tmp_path / "comparable-en.csv")
-    write_sentences(sentences(german, "de"), tmp_path / "comparable-de.csv")
+    write_part(sentences(english), tmp_path / "comparable/en.csv")
+    write_part(sentences(german, "de"), tmp_path / "comparable/de.csv")
     translated = sentences([("1", "train", "hund a"), ("2", "train", "kein hund"), ("3", "val", "a")], "de")
-    write_sentences(translated.assign(source_language="en"), tmp_path / "translation-de.csv")
-    (tmp_path / "halves.csv").write_text("image,half\n1,second\n2,first\n")
+    write_part(translated.assign(source_language="en"), tmp_path / "translation/de.csv")
     return tmp_path
 
 
-def selected(
-    texts: list[Path], tested_on: Path, halves: Path | None = None, half: Literal["first", "second"] = "first"
-) -> SelectedLanguage:
-    of_halves = None if halves is None else str(halves)
-    return SelectedLanguage(
-        texts=list(map(str, texts)), tested_on=str(tested_on), halves=of_halves, half=half
-    )
+def write_part(table: pd.DataFrame, path: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    write_sentences(table, path)
 
 
-def selected_captions(folder: Path, halved: bool = False) -> dict[str, SelectedLanguage]:
-    """English comparable captions, and German ones of both parts."""
-    half = folder / "halves.csv" if halved else None
-    english = folder / "comparable-en.csv"
-    german = [folder / "translation-de.csv", folder / "comparable-de.csv"]
-    return {
-        "en": selected([english], english, half, "first"),
-        "de": selected(german, german[1], half, "second"),
-    }
+def selected(*parts: Part, **keys: Any) -> CaptionSelection:
+    return CaptionSelection(parts=list(parts), tested_on="comparable", **keys)
 
 
-def select(languages: dict[str, SelectedLanguage], min_count: int, folder: Path) -> None:
-    select_captions(SelectionSettings(languages=languages, min_count=min_count, dimension=6), folder)
+BOTH = {"en": selected("comparable"), "de": selected("translation", "comparable")}
+
+
+def select(folder: Path, languages: dict[str, CaptionSelection], min_count: int = 1, **rules: Any) -> None:
+    """Select captions of the parts in a folder; images 1 to 4 are for training."""
+    parts = {f"{path.parent.name}/{path.stem}": path for path in folder.glob("*/*.csv")}
+    write_split(dict.fromkeys("1234", "train") | {"5": "val", "6": "test"}, folder / "split.csv")
+    settings = SelectionSettings(languages=languages, min_count=min_count, dimension=6, **rules)
+    select_captions(settings, parts, folder / "split.csv", folder)
 
 
 def test_words_that_are_rare_in_every_language_are_unknown(write_captions: Path) -> None:
     """`a` is seen three times in English; `hund` four times in German, `ein` twice; `dog` twice."""
-    select(selected_captions(write_captions), 2, write_captions)
+    select(write_captions, BOTH, 2)
     vocabularies = read_vocabularies([write_captions / "en.h5", write_captions / "de.h5"], ["en", "de"])
     words = ["", "<unk>", "<start>", "<end>", "a", "dog", "ein", "hund"]
     assert vocabularies["en"].words == vocabularies["de"].words == words
@@ -228,34 +224,59 @@ def test_words_that_are_rare_in_every_language_are_unknown(write_captions: Path)
 
 
 def test_halves_and_the_captions_of_all_images_to_pair(tmp_path: Path) -> None:
-    """Images 1 and 2 are the first half, 3 and 4 the second; `cat` occurs only in the second."""
-    captions = {"1": ["dog"], "2": ["dog", "dog dog"], "3": ["cat"], "4": ["dog"]}
-    rows = [(image, "train", tokens) for image, texts in captions.items() for tokens in texts]
-    rows += [("5", "val", "cat"), ("6", "test", "dog")]
+    """`cat` occurs only in the second half of the training images, which German has."""
+    half_of = halves(dict.fromkeys("1234", "train"), 0)
+    first, second = ([image for image in "1234" if half_of[image] == half] for half in ("first", "second"))
+    rows = [(image, "train", "dog" if image in first else "cat") for image in "1234"]
+    rows += [("1", "train", "dog dog"), ("5", "val", "cat"), ("6", "test", "dog")]
     for language in ("en", "de"):
-        write_sentences(sentences(rows, language), tmp_path / f"part-{language}.csv")
-    (tmp_path / "halves.csv").write_text("image,half\n1,first\n2,first\n3,second\n4,second\n")
-    english, german = (tmp_path / f"part-{language}.csv" for language in ("en", "de"))
-    both = {
-        "en": selected([english], english, tmp_path / "halves.csv", "first"),
-        "de": selected([german], german, tmp_path / "halves.csv", "second"),
-    }
-    paired_too = {"en": both["en"].model_copy(update={"pair_texts": [str(english)]})}
-    select(paired_too, 1, tmp_path)
-    assert list(read_sentences(tmp_path / "en.csv")["image"]) == ["1", "2", "2", "5", "6"]
+        write_part(sentences(rows, language), tmp_path / f"comparable/{language}.csv")
+    english, german = (selected("comparable", images=half) for half in ("first", "second"))
+    select(tmp_path, {"en": english}, pairs_of="all_images")
+    assert set(read_sentences(tmp_path / "en.csv")["image"]) == {*first, "5", "6"}
     paired = read_sentences(tmp_path / "pairs-en.csv")
-    assert list(paired["image"]) == ["1", "2", "2", "3", "4"]
-    assert paired["tokens"].iloc[3] == "<start> <unk> <end>"
-    select(both, 1, tmp_path)
-    assert list(read_sentences(tmp_path / "de.csv")["image"]) == ["3", "4", "5", "6"]
-    assert read_sentences(tmp_path / "de.csv")["tokens"].iloc[0] == "<start> cat <end>"
+    assert list(paired["image"]) == ["1", "2", "3", "4", "1"]
+    assert paired["tokens"].iloc[int(second[0]) - 1] == "<start> <unk> <end>"
+    select(tmp_path, {"en": english, "de": german})
+    assert set(read_sentences(tmp_path / "de.csv")["image"]) == {*second, "5", "6"}
+    assert "<start> cat <end>" in list(read_sentences(tmp_path / "de.csv")["tokens"])
 
 
-def test_a_half_with_captions_of_one_image_is_refused_in_every_language(write_captions: Path) -> None:
-    table = read_sentences(write_captions / "comparable-en.csv")
-    write_sentences(table[table["image"] != "1"], write_captions / "comparable-en.csv")
+def test_each_language_has_its_own_halves_as_in_the_public_code(tmp_path: Path) -> None:
+    rows = [(image, "train", "dog") for image in "1234"] + [("5", "val", "dog"), ("6", "test", "dog")]
+    write_part(sentences(rows), tmp_path / "comparable/en.csv")
+    for seed in range(6):  # the halves of four images are equal for some seeds
+        for rule, language in (("shared", None), ("per_language", "en")):
+            select(tmp_path, {"en": selected("comparable", images="first")}, halves=rule, sampling_seed=seed)
+            drawn = halves(dict.fromkeys("1234", "train"), seed, language)
+            expected = {image for image, half in drawn.items() if half == "first"}
+            assert set(read_sentences(tmp_path / "en.csv")["image"]) == expected | {"5", "6"}
+
+
+def test_pairs_of_captions_that_are_sampled_again(tmp_path: Path) -> None:
+    """The vocabulary is that of the captions that are matched with images."""
+    rows = [(image, split, f"{word} {image}")
+            for image, split in (*((image, "train") for image in "1234"), ("5", "val"))
+            for word in ("dog", "cat", "cow", "pig")]  # fmt: skip
+    write_part(sentences([*rows, ("6", "test", "dog")]), tmp_path / "comparable/en.csv")
+    chosen = {"en": selected("comparable", captions_per_image=1)}
+    select(tmp_path, chosen, pairs_of="sampled_again", sampling_seed=3)
+    captions, pairs = (read_sentences(tmp_path / f"{name}.csv") for name in ("en", "pairs-en"))
+    for table, seed in ((captions, 3), (pairs, 4)):
+        sample = caption_sample(sentences(rows), 1, seed)
+        training = table[table["split"] == "train"]
+        assert list(training["caption"]) == list(sample[sample["split"] == "train"]["caption"])
+    known = {word for tokens in captions["tokens"] for word in tokens.split()}
+    assert {word for tokens in pairs["tokens"] for word in tokens.split()} <= known | {"<unk>"}
+    assert list(captions[captions["split"] == "test"]["caption"]) == ["dog"]
+
+
+def test_captions_of_one_image_are_refused_in_every_language(write_captions: Path) -> None:
+    for path in write_captions.glob("*/*.csv"):
+        table = read_sentences(path)
+        write_sentences(table[table["image"] != "1"], path)
     with pytest.raises(InputError, match=r"en: training captions of 1(.|\n)*de: training captions of 1"):
-        select(selected_captions(write_captions, halved=True), 1, write_captions)
+        select(write_captions, BOTH)
 
 
 def test_fractions_of_the_training_images_are_nested() -> None:

@@ -12,6 +12,7 @@ from run_stages import block_of, killed_after, train_lessons
 from small import universal
 
 from pipeline.common.files import sha256
+from pipeline.datasets.split import write_split
 from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.evaluation.evaluate import evaluate
 from pipeline.evaluation.settings import EvaluateSettings
@@ -26,7 +27,7 @@ from pipeline.training.lessons import (
 from pipeline.training.settings import LessonsSettings, TaskResources, TaskTraining
 from pipeline.words.corpus import Corpus, LanguageCorpus
 from pipeline.words.selection import select_captions
-from pipeline.words.settings import SelectedLanguage, SelectionSettings
+from pipeline.words.settings import CaptionSelection, SelectionSettings
 
 # Other settings are the paper's.
 SETTINGS: dict[str, Any] = LessonsSettings(
@@ -94,12 +95,15 @@ def selection_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     )
                     rows.append((images[-1], split, language, caption, "human", "", caption))
     table = caption_table([row[:-1] for row in rows]).assign(tokens=[row[-1] for row in rows])
-    chosen = {}
+    parts = {f"comparable/{language}": folder / f"part-{language}.csv" for language in THINGS}
     for language in THINGS:
-        path = folder / f"part-{language}.csv"
-        write_sentences(table[table["language"] == language], path)
-        chosen[language] = SelectedLanguage(texts=[str(path)], tested_on=str(path), pair_texts=[str(path)])
-    select_captions(SelectionSettings(languages=chosen, min_count=1, dimension=6), folder)
+        write_sentences(table[table["language"] == language], parts[f"comparable/{language}"])
+    whole = CaptionSelection(parts=["comparable"], tested_on="comparable")
+    settings = SelectionSettings(
+        languages=dict.fromkeys(THINGS, whole), min_count=1, dimension=6, pairs_of="all_images"
+    )
+    write_split(dict(zip(table["image"], table["split"], strict=True)), folder / "split.csv")
+    select_captions(settings, parts, folder / "split.csv", folder)
     write_features(folder / "features.h5", images, np.array(features), {"backbone": "eight things"})
     return folder
 

@@ -326,36 +326,27 @@ def test_photographs_are_not_fetched_for_imported_features(demo: Plan) -> None:
 
 
 @pytest.mark.parametrize(
-    ("experiment", "language", "texts", "half", "paired"),
+    ("experiment", "parts", "paired"),
     [
-        ("multi-comparable-c2c", "de", ["drawn/1-seed5/comparable"], None, None),
-        ("multi-comparable-c2c", "fr", ["translation"], None, None),
+        (
+            "multi-comparable-c2c",
+            ["comparable/en", "comparable/de", "translation/fr", "translation/cs"],
+            False,
+        ),
+        ("multilingual-comparable-c2c-fr", ["comparable/en", "translation/en", "comparable/de"], False),
         # The public code pairs the captions of another sample, or of all images.
-        ("bi-comparable-c2c-as-code", "en", ["drawn/1-seed5/comparable"], None, "drawn/1-seed6/comparable"),
-        ("bi-overlap-c2c-as-code", "de", ["comparable"], ("halves-seed5-de", "first"), "comparable"),
-        ("multilingual-comparable-c2c-fr", "en", ["translation", "comparable"], None, None),
-        ("bi-disjoint", "en", ["comparable"], ("halves-seed5", "first"), None),
-        ("bi-disjoint", "de", ["comparable"], ("halves-seed5", "second"), None),
+        ("bi-comparable-c2c-as-code", ["comparable/en", "comparable/de"], True),
+        ("bi-overlap-c2c-as-code", ["comparable/en", "comparable/de"], True),
+        ("bi-disjoint", ["comparable/en", "comparable/de"], False),
     ],
 )
 def test_lessons_selects_the_parts_of_its_experiments(
-    tmp_path: Path, experiment: str, language: str, texts: list[str], half: Any, paired: str | None
+    tmp_path: Path, experiment: str, parts: list[str], paired: bool
 ) -> None:
-    plan = paper_plan(tmp_path, lessons={"sampling_seed": 5})
-    folder = "work/paper/multi30k"
-    tested_on = "translation" if language == "fr" else "comparable"
-    drawn, which = half or (None, "first")
-    expected = {
-        "texts": [f"{folder}/parts/{part}/{language}.csv" for part in texts],
-        "tested_on": f"{folder}/parts/{tested_on}/{language}.csv",
-        **({"halves": f"{folder}/drawn/{drawn}.csv"} if drawn else {}),
-        "half": which,
-        **({"pair_texts": [f"{folder}/parts/{paired}/{language}.csv"]} if paired else {}),
-    }
-    selected = lessons.selection(plan, "multi30k", experiment).as_values()["languages"]
-    assert selected[language] == expected
-    read = lessons.selected_texts(plan, "multi30k", experiment)
-    assert {*expected["texts"], expected["tested_on"], *expected.get("pair_texts", [])} <= {*read}
-    assert (f"{folder}/drawn/{drawn}.csv" in read) == bool(drawn)
-    pairs = each(f"{folder}/selected/{experiment}/pairs-*.csv", list(selected)) if paired else []
+    plan, folder = paper_plan(tmp_path), "work/paper/multi30k"
+    read = lessons.selected_parts(plan, "multi30k", experiment)
+    assert {*parts} <= {*read}
+    assert all(files == [f"{folder}/parts/{name}.csv"] for name, files in read.items())
+    languages = plan.experiment("multi30k", experiment).languages
+    pairs = each(f"{folder}/selected/{experiment}/pairs-*.csv", languages) if paired else []
     assert lessons.selected_pairs(plan, "multi30k", experiment) == pairs

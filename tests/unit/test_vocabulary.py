@@ -112,15 +112,8 @@ def test_vectors_of_other_text_exist_for_exactly_the_words_of_the_captions(sente
     rows = [(str(image), "train", "de", "Ein Hund rennt weg.", "human", "") for image in range(7, 10)]
     write_sentences(with_tokens(caption_table(rows), "de"), text)
     settings = {"dimension": 5, "tokens": 1, "subword_buckets": 50, "vectors": "multi30k"}
-    _run(
-        "--sentences",
-        text,
-        "--settings",
-        json.dumps(settings),
-        "--output",
-        model,
-        command="train-word-vectors",
-    )
+    made_of = ("--language", "de", "--sentences", text, "--settings", json.dumps(settings))
+    _run(*made_of, "--output", model, command="train-word-vectors")
     made = _command(sentences, "--vectors-file", model, vectors="multi30k")
     assert made.words == ["", "ein", "hund", "läuft"]
     expected = fasttext.load_model(str(model))
@@ -139,7 +132,7 @@ def test_vectors_are_trained_only_on_own_captions_and_also_used_for_translations
     write_sentences(with_tokens(table, "de"), translations)
     settings = json.dumps({"dimension": 5, "tokens": 1, "subword_buckets": 50})
     made = ("--language", "de", "--sentences", sentences, "--settings", settings, "--output", model)
-    _run(*made, command="train-caption-vectors")
+    _run(*made, command="train-word-vectors")
     assert sorted(set(fasttext.load_model(str(model)).words) - {"</s>"}) == ["ein", "hund", "läuft"]
     human = _command(sentences, "--vectors-file", model)
     both = ("--translations", translations, "--captions", "human+mt")

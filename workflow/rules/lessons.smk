@@ -1,4 +1,4 @@
-# Experiments of Lessons: parts of the data, samples of a part, captions and vocabulary of an experiment, its training.
+# Experiments of Lessons: parts of the data, captions and vocabulary of an experiment, its training.
 ruleorder: train_lessons > train
 ruleorder: evaluate_lessons > evaluate
 
@@ -19,45 +19,20 @@ rule read_caption_part:
         "--output {output:q} > {log:q} 2>&1"
 
 
-# A sample is a file, so that experiments that should share captions or images do.
-rule sample_captions:
-    input:
-        paths.PART,
-    output:
-        paths.SAMPLED_PART,
-    wildcard_constraints:
-        part="translation|comparable",
-        each=r"\d+",
-    shell:
-        "python -m pipeline sample-captions --part {input:q} --captions-per-image {wildcards.each} "
-        "--seed {wildcards.seed} --output {output:q} > {log:q} 2>&1"
-
-
-rule sample_halves:
-    input:
-        paths.SPLIT,
-    output:
-        paths.HALVES,
-    wildcard_constraints:
-        suffix="(-[a-z]{2})?",
-    params:
-        language=lambda w: w.suffix.removeprefix("-"),
-    shell:
-        "python -m pipeline sample-halves --split {input:q} --seed {wildcards.seed} --language {params.language:q} "
-        "--output {output:q} > {log:q} 2>&1"
-
-
 rule select_captions:
     input:
-        for_job(lessons.selected_texts),
+        parts=for_job(lessons.selected_parts, "files"),
+        split=paths.SPLIT,
     output:
         directory(paths.SELECTION),
     wildcard_constraints:
         experiment=lessons.selecting_experiments(PLAN),
     params:
-        settings=for_job(lessons.selection),
+        settings=for_job(configuration.selection_settings),
+        parts=for_job(lessons.selected_parts, "arguments"),
     shell:
-        "python -m pipeline select-captions --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline select-captions --settings {params.settings:q} --parts {params.parts:q} "
+        "--split {input.split:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule train_lessons:

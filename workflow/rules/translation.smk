@@ -52,20 +52,6 @@ rule translate_queries:
         TRANSLATE
 
 
-# The translations from English that give each training image five sentences in a language (SMALR).
-rule augment:
-    input:
-        sentences=paths.TOKENS.replace("{language}", "{target}"),
-        translations=expand(paths.TRANSLATIONS, source="en", allow_missing=True),
-    output:
-        paths.AUGMENTATION,
-    params:
-        origin=lambda w: captions.caption_origin(PLAN, w.dataset, w.target),
-    shell:
-        "python -m pipeline augment --sentences {input.sentences:q} --caption-origin {params.origin:q} "
-        "--translations {input.translations:q} --output {output:q} > {log:q} 2>&1"
-
-
 rule measure_translation_quality:
     input:
         unpack(for_job(translation.of_quality, "inputs")),

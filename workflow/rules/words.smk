@@ -6,7 +6,8 @@ rule train_word_vectors:
     params:
         settings=for_job(configuration.word_settings, vectors=None),
     shell:
-        "python -m pipeline train-word-vectors --sentences {input:q} --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline train-word-vectors --language {wildcards.language} --sentences {input:q} "
+        "--settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
 
 
 # Once for all experiments: rows of a table that differ only in their translations start from the same vectors.
@@ -19,7 +20,7 @@ rule train_caption_vectors:
         settings=for_job(words.word_settings),
         origin=for_job(captions.caption_origin),
     shell:
-        "python -m pipeline train-caption-vectors --language {wildcards.language} --sentences {input:q} "
+        "python -m pipeline train-word-vectors --language {wildcards.language} --sentences {input:q} "
         "--caption-origin {params.origin:q} --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
 
 
