@@ -16,11 +16,10 @@ from pipeline.tables.claim_terms import Claim, Comparison, Part, enough, parts, 
 from pipeline.tables.claimed_counts import CountStatement, judge_count
 from pipeline.tables.confounders import CONFOUNDERS, confounder_remarks, confounders
 from pipeline.tables.contrasts import Term, contrast, contrast_to_best, holm
-from pipeline.tables.evaluations import Evaluations
+from pipeline.tables.evaluations import Evaluations, provider_label, word_by_word
 from pipeline.tables.printed import PrintedNumbers
 from pipeline.tables.result_files import read_result
 from pipeline.tables.settings import ClaimSettings
-from pipeline.tables.translations import provider_label, word_by_word
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 NOT_HERE, NOT_TESTABLE = "not testable at this scale", "not testable"
@@ -254,7 +253,7 @@ class _Judge:
         side = []
         for part in self._parts(comparison, text):
             key = self._key(part, comparison.dataset)
-            if self.evaluations.missing(key, part.language):
+            if not self.evaluations.has(key, part.language):
                 queries = "" if key[2] == "original" else f" with queries {key[2]!r}"
                 raise Untestable(
                     f"{key[1]}{queries} on {key[0]} is in none of the tables that `report` names"

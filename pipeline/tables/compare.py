@@ -1,8 +1,7 @@
 """Comparison of two systems on the same test images, over all their seeds (docs/statistics.md)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -10,7 +9,7 @@ from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write
 from pipeline.tables.confounders import CONFOUNDERS, confounders
 from pipeline.tables.contrasts import Term, contrast, holm
-from pipeline.tables.evaluations import Evaluations, Key, read_evaluation
+from pipeline.tables.evaluations import Evaluations, Key, key_of
 from pipeline.tables.settings import Recall
 
 COLUMNS = [
@@ -37,48 +36,46 @@ def compare(first: Sequence[Path], second: Sequence[Path], output: Path, metric:
     Raises:
         InputError: the systems have no language in common.
     """
-    contents = [[read_evaluation(path) for path in paths] for paths in (first, second)]
-    first_models, second_models = map(_models, contents)
-    languages = [language for language in first_models if language in second_models]
-    if not languages:
-        raise InputError(f"{output}: the two systems have no language in common.")
-    seeds = sorted({content["seed"] for of_system in contents for content in of_system})
-    evaluations = Evaluations([*first, *second], seeds)
+    evaluations = Evaluations([*first, *second])
+    firsts, seconds = (_models(evaluations, paths) for paths in (first, second))
     rows = [
-        _row(evaluations, [first_models[language], second_models[language]], language, metric)
-        for language in languages
+        _row(evaluations, firsts[language], seconds[language], language, metric)
+        for language in firsts
+        if language in seconds
     ]
+    if not rows:
+        raise InputError(f"{output}: the two systems have no language in common.")
     table = pd.DataFrame(rows)
     table["p_holm"] = holm(table["p"].to_numpy())
     with atomic_write(output) as temporary:
         table[COLUMNS].to_csv(temporary, index=False, float_format="%.6f")
 
 
-def _models(contents: Sequence[Mapping[str, Any]]) -> dict[str, Key]:
+def _models(evaluations: Evaluations, paths: Sequence[Path]) -> dict[str, Key]:
     """The model of each language in which a system's evaluations count."""
     return {
-        language: (content["dataset"], content["experiment"], content["queries"])
-        for content in contents
+        language: key_of(content)
+        for content in map(evaluations.contents.__getitem__, paths)
         for language in content["settings"].get("stop_on", content["test"])
     }
 
 
-def _row(evaluations: Evaluations, keys: Sequence[Key], language: str, metric: Recall) -> dict[str, object]:
-    of_each = [evaluations.hits_of_seeds(key, language) for key in keys]
-    terms = [Term(weight, hits) for weight, hits in zip((1, -1), of_each, strict=True)]
-    means = [float(evaluations.values(key, language, metric).mean()) for key in keys]
-    difference = contrast(terms, metric)
+def _row(
+    evaluations: Evaluations, first: Key, second: Key, language: str, metric: Recall
+) -> dict[str, object]:
+    of_each = [evaluations.hits_of_seeds(key, language) for key in (first, second)]
+    difference = contrast([Term(sign, hits) for sign, hits in zip((1, -1), of_each, strict=True)], metric)
+    means = [evaluations.table([(key, language)])[metric].mean() for key in (first, second)]
     return {
-        "dataset": keys[0][0],
+        "dataset": first[0],
         "language": language,
         "metric": metric,
         "seeds": " ".join(map(str, evaluations.seeds)),
-        **{f"{side}_name": " ".join(key[1:]) for side, key in zip(("first", "second"), keys, strict=True)},
+        "first_name": " ".join(first[1:]),
+        "second_name": " ".join(second[1:]),
         "first": means[0],
         "second": means[1],
         "difference": difference.value,
-        "low": difference.low,
-        "high": difference.high,
-        "p": difference.p,
-        **confounders(evaluations, [[key] for key in keys]),
+        **vars(difference),
+        **confounders(evaluations, [[first], [second]]),
     }

@@ -11,18 +11,14 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.common.errors import raise_together
 from pipeline.common.files import atomic_write
 from pipeline.common.rounding import tenths
 from pipeline.tables.averages import as_in_paper, columns_of_rows
 from pipeline.tables.cells import Cell
-from pipeline.tables.evaluations import Evaluations
-from pipeline.tables.evaluations import Key as EvaluationKey
+from pipeline.tables.evaluations import PARAMETERS, Evaluations, provider_label, word_by_word
 from pipeline.tables.result_files import paper_numbers
-from pipeline.tables.settings import Row as TableRow
 from pipeline.tables.settings import Table, TableSettings
 from pipeline.tables.statistics import METRICS, intervals
-from pipeline.tables.translations import translation_columns
 
 log = logging.getLogger("pipeline")
 
@@ -32,11 +28,11 @@ COMPARISON_COLUMNS = [
     "seeds", "images", "sentences", "chance", "paper", "difference", "experiment",
     "trained_languages", "parameters", "parameters_at_test",
 ]  # fmt: skip
+EXTRA_COLUMNS = ["averaged", "translations", "word_by_word"]  # of tables that have any
 
 DECIMALS = 6  # decimals of a number in the file
 
 Row = dict[str, Any]
-Place = tuple[EvaluationKey, str]  # an evaluation and one of its languages
 
 
 def tabulate(
@@ -55,7 +51,7 @@ def tabulate(
     `parameters`: trainable, mean over seeds, whose latent vocabularies may differ in size, and over models if
     a number has one for each language; `parameters_at_test`: those left if the vocabulary's universal vectors
     are precomputed (SMALR, Section 5). If a row uses translations, both files name their provider
-    (`translation_columns`).
+    (`_with_translations`).
 
     Args:
         settings: JSON: `scale`, `seeds` and `table`, as in config/tables. `papers_data`: data sets that are
@@ -72,18 +68,11 @@ def tabulate(
     """
     for row in settings.left_out:
         log.warning("%s: omitted: %s", table, row)
-    reader = Evaluations(evaluations, settings.seeds)
-    lines = list(_lines(settings, reader, paper_numbers(papers)))
-    missing = {line["missing"] for line in lines if line["missing"]}
-    raise_together(sorted(missing), f"{table}: evaluations are missing:")
-    numbers = _with_differences(pd.DataFrame(lines), settings.papers_data)
-    of_translations = pd.DataFrame(translation_columns(lines))
-    if (of_translations["translations"] != "").any():
-        numbers = numbers.join(of_translations)
-    extra = ["averaged"] if numbers["averaged"].any() else []
-    columns = [*COMPARISON_COLUMNS, *extra, *(name for name in of_translations if name in numbers)]
+    lines = list(_lines(settings, Evaluations(evaluations, settings.seeds), paper_numbers(papers)))
+    numbers = _with_translations(_with_differences(pd.DataFrame(lines), settings.papers_data))
+    extra = [name for name in EXTRA_COLUMNS if numbers[name].ne("").any()]
     with atomic_write(comparison) as temporary:
-        numbers[columns].to_csv(temporary, index=False, float_format=f"%.{DECIMALS}f")
+        numbers[[*COMPARISON_COLUMNS, *extra]].to_csv(temporary, index=False, float_format=f"%.{DECIMALS}f")
     with atomic_write(table) as temporary:
         _printed_table(numbers, settings).to_csv(temporary, index=False)
 
@@ -91,63 +80,39 @@ def tabulate(
 def _lines(
     settings: TableSettings, evaluations: Evaluations, paper: Mapping[tuple[str, str, str], str]
 ) -> Iterator[Row]:
-    """A line for each evaluated language and metric; `missing` names evaluations that it needs but lacks."""
+    """A line for each language and metric, with the `providers` of its translations."""
     for language, column in columns_of_rows(settings):
-        cell, keys = column[0], [((c.dataset, c.experiment, c.queries), c.language) for c in column]
-        missing = [name for key, code in keys for name in evaluations.missing(key, code)]
-        hits = [] if missing else [evaluations.hits(key, code) for key, code in keys]
-        interval = intervals(*hits) if hits else {}
-        among = {} if missing else _candidates(evaluations, keys)
-        size = {} if missing else _size(evaluations, keys)
+        cell, places = column[0], [((c.dataset, c.experiment, c.queries), c.language) for c in column]
+        interval = intervals(*(evaluations.hits(*place) for place in places))
+        table = evaluations.table(places)
+        recalls = table.groupby("seed")[list(METRICS)].mean()
+        models = table.drop_duplicates(["key", "seed"])
+        of_paper = f"{cell.paper_dataset} {language}" if as_in_paper(language, column) else ""
+        of_all_metrics = {
+            "table": settings.table.table,
+            **cell.row.model_dump(include=set(ROW_COLUMNS)),
+            "scale": settings.scale,
+            "dataset": cell.dataset,
+            "language": language,
+            "seeds": len(settings.seeds),
+            **table[["images", "sentences"]].max(),
+            "averaged": " ".join(c.language for c in column) if len(column) > 1 else "",
+            "experiment": _experiment(column),
+            **models[["trained_languages", *PARAMETERS]].mean().round().astype(int),
+            "providers": set().union(*(evaluations.providers(*place) for place in places)),
+        }
         for metric in METRICS:
-            values = pd.Series(dtype=float) if missing else _mean(evaluations, keys, metric)
-            low, high = interval.get(metric, (None, None))
+            low, high = interval[metric]
             yield {
-                "table": settings.table.table or "",
-                **{name: _text(cell.row, name) for name in ROW_COLUMNS},
-                "scale": settings.scale,
-                "dataset": cell.dataset,
-                "language": language,
+                **of_all_metrics,
                 "metric": metric,
-                "measured": values.mean(),
+                "measured": recalls[metric].mean(),
                 "low": low,
                 "high": high,
-                "std": values.std() if len(values) > 1 else None,
-                "seeds": len(settings.seeds),
-                "images": among.get("images"),
-                "sentences": among.get("sentences"),
-                "chance": among.get("chance", {}).get(metric),
-                "averaged": " ".join(c.language for c in column) if len(column) > 1 else "",
-                "paper": paper.get(
-                    (str(cell.row.row), cell.row.method, f"{cell.paper_dataset} {language} {metric}")
-                )
-                if as_in_paper(language, column)
-                else None,
-                "experiment": _experiment(column),
-                **size,
-                "missing": "; ".join(missing),
-                "providers": set()
-                if missing
-                else set().union(*(evaluations.providers(*place) for place in keys)),
+                "std": recalls[metric].std(),
+                "chance": table[f"chance {metric}"].mean(),
+                "paper": paper.get((str(cell.row.row), cell.row.method, f"{of_paper} {metric}")),
             }
-
-
-def _mean(evaluations: Evaluations, keys: Sequence[Place], metric: str) -> pd.Series:
-    """A metric of each seed, in percent: the mean over some languages, or the value of one."""
-    return sum(evaluations.values(key, language, metric) for key, language in keys) / len(keys)
-
-
-def _size(evaluations: Evaluations, keys: Sequence[Place]) -> Row:
-    """Languages and parameters of a model (`Evaluations.size`); of several models, the means, rounded."""
-    sizes = [evaluations.size(key) for key in dict.fromkeys(key for key, _ in keys)]
-    return {name: round(sum(size[name] for size in sizes) / len(sizes)) for name in sizes[0]}
-
-
-def _candidates(evaluations: Evaluations, keys: Sequence[Place]) -> Row:
-    """Candidates and chance level of one language; for several, the largest numbers and the mean level."""
-    every = [evaluations.candidates(key, language) for key, language in keys]
-    chance = {metric: sum(one["chance"][metric] for one in every) / len(every) for metric in METRICS}
-    return {**{name: max(one[name] for one in every) for name in ("images", "sentences")}, "chance": chance}
 
 
 def _experiment(column: Sequence[Cell]) -> str:
@@ -162,6 +127,20 @@ def _with_differences(numbers: pd.DataFrame, papers_data: Sequence[str]) -> pd.D
     return numbers.assign(difference=difference.where(numbers["dataset"].isin(papers_data)))
 
 
+def _with_translations(numbers: pd.DataFrame) -> pd.DataFrame:
+    """Add the translations behind a line.
+
+    `translations`: the providers of the translations of the line's row, empty if the line has none.
+    `word_by_word`: `yes` if some translations behind the line are word by word.
+    """
+    of_row = numbers.groupby("row")["providers"].agg(lambda each: set().union(*each))
+    labels = numbers["row"].map(of_row.map(provider_label))
+    return numbers.assign(
+        translations=labels.where(numbers["providers"].map(bool), ""),
+        word_by_word=numbers["providers"].map(word_by_word),
+    )
+
+
 def _printed_table(numbers: pd.DataFrame, settings: TableSettings) -> pd.DataFrame:
     """Recalls in the paper's rows and columns; a row is known by its number in the paper."""
     alone = settings.table.metrics in (None, "mR")
@@ -171,11 +150,10 @@ def _printed_table(numbers: pd.DataFrame, settings: TableSettings) -> pd.DataFra
     column = [_column(settings, *place, alone) for place in keys]
     wide = recalls.assign(column=column).pivot(columns="column", values="measured")
     wide = wide.map(tenths, na_action="ignore")
-    heads = recalls[[key for key in ROW_COLUMNS if key != "row"]]
-    heads = heads[~heads.index.duplicated()].loc[:, (heads != "").any()]
-    if "translations" in recalls:
-        # Cells without a remark have "".
-        heads["translations"] = recalls["translations"].groupby(level=0).max()
+    heads = recalls[[*(key for key in ROW_COLUMNS if key != "row"), "translations"]]
+    heads = heads[~heads.index.duplicated()]
+    heads["translations"] = recalls.groupby(level=0)["translations"].max()
+    heads = heads.loc[:, (heads.fillna("") != "").any()]
     made_of = {"scale": settings.scale, "seeds": " ".join(map(str, settings.seeds))}
     made_of = {"metric": "mR", **made_of} if alone else made_of
     return heads.join(wide[list(dict.fromkeys(column))]).assign(**made_of)
@@ -192,9 +170,3 @@ def _column(settings: TableSettings, dataset: str, language: str, metric: str, a
     """A column's name; captions that are not human are marked with their origin."""
     origin = settings.caption_origins[dataset].get(language)
     return f"{dataset} {language}" + (f" ({origin})" if origin else "") + ("" if alone else f" {metric}")
-
-
-def _text(row: TableRow, key: str) -> object:
-    """A key of a row, empty if it has none."""
-    value = getattr(row, key)
-    return "" if value is None else value
