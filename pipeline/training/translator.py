@@ -84,7 +84,7 @@ def train_translator(
         model = _Averaged(network).to(device)
         averaged: Any = model.average.module
         data = _Sentences(pairs, tokenizer)
-        batches = _Batches(data.lengths, settings)
+        batches = BatchesByLength(data.lengths, settings)
         state = train_steps(
             Job(checkpoint, [], fingerprint, curves=checkpoint.with_suffix(".csv")),
             model,
@@ -233,7 +233,7 @@ class _Sentences:
         return inputs.to(device), labels.to(device)
 
 
-class _Batches:
+class BatchesByLength:
     """The rows of each step: in each epoch all rows in another order, in batches of similar lengths."""
 
     def __init__(self, lengths: Tensor, settings: TranslatorSettings):

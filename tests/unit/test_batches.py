@@ -147,8 +147,11 @@ def test_an_epoch_of_sentences_shows_every_image_as_often_as_it_has_sentences() 
 @given(st.integers(0, 1000))
 @settings(max_examples=30, deadline=None)
 def test_sampled_by_sentence_draws_each_sentence_once_per_epoch(seed: int) -> None:
-    """English has the most: 21 sentences, five batches of four images, each with its drawn sentence."""
-    made = corpus({"fr": [1] * 6, "en": [5, 4, 1, 5, 2, 4]})
+    """English has the most: 21 sentences, five batches of four images, each with its drawn sentence.
+
+    It is the largest, although one image has more French sentences than any has English ones.
+    """
+    made = corpus({"fr": [6, 1, 1, 1, 1, 1], "en": [5, 4, 1, 5, 2, 4]})
     led = []
     for drawn in epoch_of(sampler_of(made, all_images(6), BY_SENTENCE, seed), 1):
         pairs = drawn.rows["en"].reshape(-1, 2)  # each image's drawn sentence comes first

@@ -78,6 +78,9 @@ def test_all_mistakes_are_reported_together_with_what_to_do() -> None:
     assert "training.epochs: found 0: Input should be greater than or equal to 1" in message
     assert "training.lerning_rate: unknown key 'lerning_rate', did you mean 'learning_rate'?" in message
     assert "images.crops: found 3" in message
+    with pytest.raises(InputError) as caught:  # in one block, between blocks
+        load(images={"crop": 300}, report=["tabel2"])
+    assert "images.crop: 300" in str(caught.value) and "did you mean 'table2'" in str(caught.value)
 
 
 @pytest.mark.parametrize("path", sorted(CONFIG.glob("*.yaml")), ids=lambda path: path.name)

@@ -205,3 +205,10 @@ def test_numbers_are_next_to_the_papers(table: pd.DataFrame, tmp_path: Path) -> 
         "MULE, ten languages to one": "6",
         "Image-sentence model at test time": "7.1",
     }
+
+
+def test_six_languages_are_not_called_ten(papers_settings: SmalrParameterSettings, tmp_path: Path) -> None:
+    found = comparison(papers_settings, list(TEN[:6]), tmp_path)
+    assert not found.index.str.contains(r"\bten\b").any()
+    assert found.loc["MULE, 6 languages", "counted"].startswith("6 tables and linear layers")
+    assert found.loc["MULE, 6 languages to one", "paper"] != found.loc["MULE, 6 languages to one", "paper"]

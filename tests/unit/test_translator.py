@@ -8,6 +8,7 @@ from random import Random
 
 import pandas as pd
 import pytest
+import torch
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
@@ -15,6 +16,7 @@ from pipeline.datasets.split import write_split
 from pipeline.datasets.table import caption_table, write_captions
 from pipeline.training import loop, translator
 from pipeline.training.settings import TranslatorSettings
+from pipeline.training.translator import BatchesByLength
 from pipeline.translation.settings import TrainedProvider
 from pipeline.translation.translate import translator_of
 
@@ -115,6 +117,19 @@ def test_the_seed_chooses_the_images_for_validation(captions: Path, tmp_path: Pa
         for seed in (0, 1)
     }
     assert len(learned) == 2
+
+
+def test_an_epoch_has_each_pair_once_in_an_order_of_its_own_and_of_its_seed() -> None:
+    """Forty pairs of seven lengths in five batches, each of which has at most three lengths."""
+    lengths, orders = torch.arange(40) % 7, set()
+    for seed in (0, 1):
+        batches = BatchesByLength(lengths, TranslatorSettings(batch_size=8, seed=seed))
+        for first in (0, 5):
+            epoch = [batches[step] for step in range(first, first + 5)]
+            assert sorted(row for batch in epoch for row in batch) == list(range(40))
+            assert max(len(set(lengths[batch].tolist())) for batch in epoch) <= 3
+            orders.add(str(epoch))
+    assert len(orders) == 4
 
 
 def test_without_enough_captions_it_is_refused(captions: Path, tmp_path: Path) -> None:

@@ -130,6 +130,15 @@ def test_a_service_that_translates_nothing_stops_the_job_soon(
     assert translate(CAPTIONS) == list(map(translation, CAPTIONS))
 
 
+def test_a_notice_of_a_used_up_quota_is_no_translation(service: Service, translate: Translate) -> None:
+    """MyMemory sends it with status 200, in place of a single translation too."""
+    service.behaviour = lambda number, lines: "quota"
+    with pytest.raises(InputError, match="a notice instead of a translation"):
+        translate(["A dog."])
+    service.behaviour = lambda number, lines: ""
+    assert translate(["A dog."]) == ["Aen dog.en"]
+
+
 @pytest.mark.parametrize("fault", ["429", "500", "503"])
 def test_a_request_is_sent_again_after_a_failure(service: Service, translate: Translate, fault: str) -> None:
     service.behaviour = lambda number, lines: fault if number in (0, 1, 3) else ""
