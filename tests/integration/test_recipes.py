@@ -280,13 +280,6 @@ def test_two_seeds_request_two_gpus(finished_project: Project) -> None:
     assert jobs(output)["train"] == one["train"] + 14  # the second seed has no results yet
 
 
-def test_several_trainings_share_one_gpu(finished_project: Project) -> None:
-    assert jobs(follow(finished_project, "Several trainings on one GPU"))["train"] > 1
-    ((_, command),) = SECTIONS["Several trainings on one GPU"]
-    # tests/unit/test_gpus.py shows that a single named device is shared.
-    assert {"CUDA_VISIBLE_DEVICES=0", "gpu=6"} <= set(command.split())
-
-
 def test_the_controller_runs_as_a_job(finished_project: Project) -> None:
     output = follow(finished_project, "The controller in sbatch or tmux")
     assert jobs(output)["tabulate"] == 1

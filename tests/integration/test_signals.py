@@ -15,7 +15,6 @@ import torch
 from run_stages import train
 
 from pipeline import cli
-from pipeline.common.errors import InputError
 from pipeline.models.model import load_model
 from pipeline.training.batches import Sampler
 from pipeline.training.data import Inputs
@@ -54,18 +53,6 @@ def test_a_model_deleted_after_its_training_is_restored_without_a_step(
     (tmp_path / "checkpoint-model.pt").unlink()
     model.unlink()
     assert same(whole, train_weights(inputs, experiment, tmp_path))  # trained again, because nothing is kept
-
-
-def test_a_damaged_checkpoint_is_one_clear_message(
-    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
-) -> None:
-    experiment["training"]["epochs"] = 1
-    (tmp_path / "checkpoint.pt").write_bytes(b"PK\x03\x04 half")
-    with pytest.raises(
-        InputError,
-        match=r"checkpoint\.pt: not a checkpoint of a training, or damaged",
-    ):
-        train_weights(inputs, experiment, tmp_path)
 
 
 def test_a_signal_ends_a_training_at_once_and_leaves_no_temporary_file(

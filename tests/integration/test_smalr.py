@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from run_stages import assign, killed_after, train
+from run_stages import assign, train
 
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.datasets.tokenize import with_tokens
@@ -116,17 +116,3 @@ def test_smalr_learns_from_the_captions(
     curves = pd.read_csv(tmp_path / "curves.csv")
     assert {"matching", "masked_matching", "masking"} <= set(curves.columns)
     assert curves["masked_matching"].iloc[-1] < 0.7 * curves["masked_matching"].iloc[0]
-
-
-def test_a_killed_run_ends_with_the_bytes_of_an_undisturbed_one(
-    inputs: Inputs, smalr: dict[str, Any], tmp_path: Path
-) -> None:
-    """Twelve steps assign words, and twelve train: the third kill is between, the fourth in the training."""
-    smalr["training"]["epochs"] = 3
-    run_train(inputs, smalr, tmp_path / "whole", assigning_epochs=3)
-    for steps in (1, 7, 8, 3):
-        with killed_after(steps):
-            run_train(inputs, smalr, tmp_path / "stopped", assigning_epochs=3)
-    run_train(inputs, smalr, tmp_path / "stopped", assigning_epochs=3)
-    for name in ("entries.pt", "assignment.csv", "model.pt", "curves.csv"):
-        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "stopped" / name).read_bytes(), name

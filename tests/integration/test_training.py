@@ -23,15 +23,11 @@ from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.evaluation.evaluate import evaluate
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.models.model import load_model
-from pipeline.settings.merge import merge
-from pipeline.settings.reading import read
 from pipeline.tables.evaluations import Evaluations
 from pipeline.training.data import Inputs
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 
 pytestmark = pytest.mark.integration
-
-CONFIG = Path(__file__).parents[2] / "config"
 
 # mR of a random ranking among 12 images with two English captions and one German caption each.
 BY_CHANCE = {"en": 41.123, "de": 44.444}
@@ -131,43 +127,6 @@ def test_a_model_learns_from_frozen_sentence_vectors(
     assert_found(result, {"en": 78.5, "de": 76.4})
     assert [result["test"][language]["sentences_without_known_words"] for language in ("en", "de")] == [0, 0]
     assert model.stat().st_size < 50_000  # the vectors are data, no part of the model
-
-
-def as_configured(file: str) -> dict[str, Any]:
-    """The blocks of a configuration file that a training takes as they are."""
-    return {key: block for key, block in read(CONFIG / file).items() if key in ("model", "training")}
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"word_regularizer": {"weight": 0.1, "regularize_toward": "previous_epoch"}},
-        {**as_configured("authors-code.yaml"), "word_regularizer": {"regularize_toward": "previous_epoch"}},
-    ],
-    ids=["as usual", "previous epoch", "authors' code"],
-)
-def test_a_run_that_stops_within_an_epoch_resumes_to_the_same_weights(
-    inputs: Inputs,
-    experiment: dict[str, Any],
-    tmp_path: Path,
-    changes: dict[str, Any],
-) -> None:
-    experiment["training"]["epochs"] = 4
-    experiment["word_regularizer"]["weight"] = 0.1
-    experiment = merge(experiment, changes)
-    (tmp_path / "whole").mkdir()
-    (tmp_path / "stopped").mkdir()
-    whole = train_model(inputs, experiment, tmp_path / "whole")
-
-    for steps in (1, 2, 6, 3):
-        with killed_after(steps):
-            train_model(inputs, experiment, tmp_path / "stopped")
-    stopped = train_model(inputs, experiment, tmp_path / "stopped")
-
-    assert same_weights(whole, stopped)
-    curves = [(tmp_path / run / "curves.csv").read_bytes() for run in ("whole", "stopped")]
-    assert curves[0] == curves[1]
 
 
 def test_a_model_records_who_made_its_captions(

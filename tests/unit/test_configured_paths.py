@@ -88,15 +88,6 @@ def test_every_missing_path_is_named_with_its_key(tmp_path: Path, monkeypatch: p
     check(**EVERYWHERE)
 
 
-def test_a_folder_in_place_of_a_file_or_the_reverse_is_named(tmp_path: Path) -> None:
-    (tmp_path / "list").mkdir()
-    (tmp_path / "bert").touch()
-    assert messages(images={"list": "list"}, bert={"model": "./bert"}) == [
-        "images.list: list: a folder, expected a file",
-        "bert.model: ./bert: a file, expected a folder",
-    ]
-
-
 @pytest.mark.parametrize(
     "named",
     [
@@ -119,8 +110,3 @@ def test_paths_take_environment_variables(tmp_path: Path) -> None:
     user = {"scale": "paper", "images": {"weights": "$MINE/w.pth"}, "bert": {"model": "${MINE}/b"}}
     found = reading.load(user, CONFIG)
     assert (found.images.weights, found.bert.model) == (f"{tmp_path}/w.pth", f"{tmp_path}/b")
-
-
-def test_every_variable_that_is_not_set_is_named() -> None:
-    with pytest.raises(InputError, match=r"(?s)sources.mirror: \$\{NOT_SET\}.*images.features: \$NOT_SET"):
-        check(images={"features": "$NOT_SET/f.h5"}, sources={"mirror": "${NOT_SET}"})

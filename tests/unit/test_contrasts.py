@@ -74,15 +74,6 @@ def test_a_gain_against_a_gain_is_the_sum_of_its_terms() -> None:
     assert contrast(terms, "mR").value == pytest.approx(37.5 - 12.5 - 25 + 100)
 
 
-def test_an_image_counts_once_whatever_its_captions() -> None:
-    """Copies of a caption leave the interval as it is."""
-    once, five = (
-        contrast(against([hits_of(1, 1, 0, queries=n)], [hits_of(0, 1, 0, queries=n)]), "s2i_R@1")
-        for n in (1, 5)
-    )
-    assert (once.low, once.high, once.p) == pytest.approx((five.low, five.high, five.p))
-
-
 def test_images_with_more_captions_weigh_more_as_in_the_bootstrap() -> None:
     generator = np.random.default_rng(3)
     queries = generator.integers(1, 6, 400).astype(float)
@@ -144,7 +135,7 @@ def simulate(images: int, seeds: int, deviation: float, generator: np.random.Gen
     return against(row(), row())
 
 
-@pytest.mark.parametrize(("seeds", "deviation"), [(2, 0.5), (3, 0.5), (3, 1.5), (5, 1.5)])
+@pytest.mark.parametrize(("seeds", "deviation"), [(2, 0.5), (3, 1.5)])
 def test_the_interval_covers_the_truth_at_its_nominal_rate(seeds: int, deviation: float) -> None:
     """The rate is 0.95: a bit wide is allowed, too narrow is not. A bootstrap over seeds covers 0.8."""
     generator = np.random.default_rng(seeds)
@@ -186,12 +177,6 @@ def test_a_row_is_above_the_best_only_if_it_is_above_each_rival() -> None:
         if found.value > 0:
             assert found.p == max(one.p for one in each)
     assert above <= 0.04 * 300 < 0.2 * 300 < closest
-
-
-def test_with_one_rival_the_best_is_that_row() -> None:
-    own, other = (term.hits for term in simulate(50, 2, 3, np.random.default_rng(3)))
-    found = contrast_to_best([Term(1, own)], [[Term(1, other)]], "mR")
-    assert found == contrast(against(own, other), "mR")
 
 
 def test_holms_correction_by_hand() -> None:

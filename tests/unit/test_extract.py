@@ -274,15 +274,14 @@ def test_the_first_features_of_a_photograph_stay(tmp_path: Path) -> None:
     assert cache.features(["b"]).tolist() == [[3, 4]]
 
 
-@pytest.mark.parametrize("count", [2, 3, 7])
 def test_shards_fill_the_cache_from_which_all_is_written(
-    extraction: Extraction, count: int, caplog: pytest.LogCaptureFixture
+    extraction: Extraction, caplog: pytest.LogCaptureFixture
 ) -> None:
     expected = np.delete(centres(extraction), 2, axis=0)
     extraction.paths()["photo2"].write_text("no image")
-    for number in range(1, count + 1):
-        extraction.job(f"{number}.csv", shard=f"{number}-of-{count}")
-    failed = pd.concat(pd.read_csv(extraction.root / f"{number}.csv") for number in range(1, count + 1))
+    for number in (1, 2, 3):
+        extraction.job(f"{number}.csv", shard=f"{number}-of-3")
+    failed = pd.concat(pd.read_csv(extraction.root / f"{number}.csv") for number in (1, 2, 3))
     assert list(failed["image"]) == ["photo2"]
     caplog.set_level(logging.INFO)
     sound = [image for image in IMAGES if image != "photo2"]

@@ -123,14 +123,6 @@ def test_a_reader_names_its_file_unless_the_disk_fails(tmp_path: Path) -> None:
         read_utf8(path)
 
 
-def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
-    write_torch({"weights": [1.5]}, tmp_path / "a.pt")
-    assert read_torch(tmp_path / "a.pt", "a model", "Train.") == {"weights": [1.5]}
-    (tmp_path / "a.pt").write_bytes((tmp_path / "a.pt").read_bytes()[:-100])
-    with pytest.raises(InputError, match=r"a\.pt: not a model, or damaged .*Train\."):
-        read_torch(tmp_path / "a.pt", "a model", "Train.")
-
-
 def test_a_file_with_code_is_not_read_and_no_message_explains_how(tmp_path: Path) -> None:
     write_torch({"code": print}, tmp_path / "a.pt")
     with pytest.raises(InputError, match=r"more than numbers") as error:

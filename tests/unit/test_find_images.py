@@ -96,19 +96,6 @@ def test_no_file_is_guessed_by_the_beginning_of_its_name(tmp_path: Path) -> None
     assert list(read_image_list(tmp_path / "images.csv")) == ["cat_and_dog", "dog"]
 
 
-def test_a_file_in_both_folders_is_ambiguous(tmp_path: Path) -> None:
-    for name in ("train", "val"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "1.jpg").touch()
-    with pytest.raises(InputError, match="1: 2 files"):
-        write_image_list([tmp_path / "train", tmp_path / "val"], ["1"], "", tmp_path / "images.csv")
-
-
-def test_all_missing_folders_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"(?s)Ask\.\n.*one: not a folder\n.*two: not a folder"):
-        write_image_list([tmp_path / "one", tmp_path / "two"], ["1"], "Ask.", tmp_path / "images.csv")
-
-
 @pytest.mark.parametrize("text", ["", "image,file\n1,a.jpg\n", "image,path\n1,a\n1,b\n", "image,path\n"])
 def test_another_table_is_not_accepted_as_a_list_of_images(tmp_path: Path, text: str) -> None:
     (tmp_path / "images.csv").write_text(text)

@@ -16,7 +16,6 @@ from small import segments_at
 from torch import Tensor
 from torch.nn import functional as F
 
-from benchmarks.launches import Launches
 from pipeline.models.losses import triplets as of_triplets
 from pipeline.models.losses.classifier import classifier_loss, reversal_strength
 from pipeline.models.losses.matching import matching_loss
@@ -126,11 +125,9 @@ def test_products_in_tiles_give_the_same_loss(monkeypatch: pytest.MonkeyPatch) -
     )
     learned = leaves(case.generator, case.slots)
     vectors, losses = torch.cat(normalized(learned)), []
-    for most, products in ((1, 45), (36 * 20, 3), (2**25, 1)):
+    for most in (1, 36 * 20, 2**25):
         monkeypatch.setattr(of_triplets, "TILE", most)
-        with Launches("cpu") as launches:
-            losses.append(neighborhood_loss([vectors], case.segments, case.triplets))
-        assert launches.counts["bmm"] == products
+        losses.append(neighborhood_loss([vectors], case.segments, case.triplets))
     for other in losses[:2]:
         assert_same([other, losses[2]], learned)
 

@@ -108,13 +108,6 @@ def test_the_prefix_precedes_every_caption(model: Path, tmp_path: Path) -> None:
     assert with_prefix == without
 
 
-def test_languages_are_filled_into_the_models_name(model: Path, tmp_path: Path) -> None:
-    (tmp_path / "opus-en-de").symlink_to(model)
-    name = str(tmp_path / "opus-{source}-{target}")
-    by_path = translator(model, tmp_path / "a.sqlite").translate(CAPTIONS)
-    assert translator(name, tmp_path / "b.sqlite").translate(CAPTIONS) == by_path
-
-
 def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "marian"}')
     with pytest.raises(InputError, match="not a Marian model"):

@@ -55,13 +55,6 @@ def test_a_split_is_embedded_in_chunks_in_its_own_order(monkeypatch: pytest.Monk
     torch.testing.assert_close(embed.embed_images(made, split), shown)
 
 
-def test_embeddings_are_unit_vectors() -> None:
-    made = model("shared", SMALL)
-    embedded = made.embed_sentences({"de": Sentences(torch.tensor([[1, 2]]), torch.tensor([2]))})
-    for vectors in (embedded.universal, embedded.multimodal, made.embed_images(torch.randn(3, 9))):
-        torch.testing.assert_close(vectors.norm(dim=-1), torch.ones(len(vectors)))
-
-
 def test_a_shared_branch_treats_languages_alike_and_separate_branches_do_not() -> None:
     sentences = Sentences(torch.tensor([[1, 2, 3]]), torch.tensor([3]))
     for branches, alike in (("shared", True), ("separate", False)):
@@ -86,14 +79,6 @@ def test_a_model_saved_in_float16_has_half_the_size_and_rounded_weights(tmp_path
         assert of_half.dtype == weight.dtype
         # float16 keeps 11 bits
         torch.testing.assert_close(of_half, weight, rtol=2**-11, atol=1e-7)
-
-
-def test_the_mean_runs_over_projected_words_and_not_over_padding() -> None:
-    embedding = universal(model("shared", SMALL))
-    row = Sentences(torch.tensor([[3, 5, 0, 0]]), torch.tensor([2]))
-    words = embedding["en"](row.ids)[0]
-    found = embedding.read({"en": row}).means
-    torch.testing.assert_close(found[0], (words[0] + words[1]) / 2)
 
 
 def test_a_shared_universal_layer_is_one_for_all_languages() -> None:
@@ -153,21 +138,6 @@ def test_vse_has_one_linear_layer_for_images_and_none_after_its_gru() -> None:
     assert count_parameters(made.image_branch) == 1024 * (4096 + 1)
     assert count_parameters(universal(made)) == 11 * 300
     assert universal(made).projections() == []
-
-
-@pytest.mark.parametrize("similarity", ["cosine", "order"])
-def test_vse_embeds_a_sentence_as_the_last_state_over_its_words(similarity: str) -> None:
-    made = model("shared", {**SMALL, "encoder": "vse", "recurrent": "gru", "similarity": similarity})
-    words = torch.tensor([[3, 1]])
-    found = made.embed_sentences({"en": Sentences(words, torch.tensor([2]))}).multimodal
-    recurrent = made.branches["shared"].get_submodule("recurrent")
-    state = recurrent(universal(made)["en"].table(words))[1][0]
-    features = torch.randn(2, 9)
-    projected = made.image_branch.get_submodule("layers.0")(F.normalize(features, dim=-1))
-    for got, raw in ((found, state), (made.embed_images(features), projected)):
-        unit = F.normalize(raw, dim=-1)
-        assert (unit < 0).any()
-        torch.testing.assert_close(got, unit.abs() if similarity == "order" else unit)
 
 
 def test_words_from_scratch_are_small_random_numbers_and_the_padding_zeros() -> None:

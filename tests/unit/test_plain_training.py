@@ -53,9 +53,9 @@ def assert_same_step(model: RetrievalModel, settings: dict[str, Any], done: floa
         torch.testing.assert_close(first, second, rtol=1e-7, atol=1e-10, msg=name)
 
 
-@pytest.mark.parametrize("branches", ["shared", "separate"])
-@pytest.mark.parametrize("recurrent", ["lstm", "gru"])
-@pytest.mark.parametrize("distance", ["euclidean", "cosine"])
+@pytest.mark.parametrize(
+    ("branches", "recurrent", "distance"), [("shared", "lstm", "euclidean"), ("separate", "gru", "cosine")]
+)
 def test_the_fast_step_and_the_plain_one_have_the_same_loss_and_gradients(
     experiment: dict[str, Any], branches: str, recurrent: str, distance: str
 ) -> None:

@@ -16,10 +16,6 @@ def models(pairs: list[str], **user: Any) -> HubModels:
     return hub_models(reading.load(user, CONFIG), pairs)
 
 
-def test_the_demo_needs_nothing() -> None:
-    assert models(["en-de"], scale="demo") == HubModels()
-
-
 def test_the_paper_scale_needs_its_three_networks_and_bert() -> None:
     found = models([], scale="paper")
     assert [name.partition(".")[0] for name in found.backbones] == ["resnet152", "resnet50", "vgg19"]

@@ -42,16 +42,6 @@ def test_one_unit_of_tensorflows_gru_by_hand() -> None:
     assert layer(words)[1].item() == pytest.approx(state, abs=1e-6)
 
 
-def test_each_sentence_has_the_state_after_its_own_last_word() -> None:
-    """Sentences of three, two and one word, against each on its own."""
-    torch.manual_seed(0)
-    layer, words = ResetBeforeGRU(4, 5), torch.randn(3, 3, 4)
-    together = layer(pack_padded_sequence(words, [3, 2, 1], batch_first=True))[1][0]
-    for row, length in enumerate((3, 2, 1)):
-        alone = layer(pack_padded_sequence(words[row : row + 1, :length], [length], batch_first=True))[1][0]
-        torch.testing.assert_close(together[row : row + 1], alone)
-
-
 def layer_of(recurrent: str, begun: str) -> Any:
     torch.manual_seed(0)
     chosen = {"recurrent": recurrent, "hidden_size": 100, "recurrent_init": begun}

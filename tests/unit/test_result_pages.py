@@ -4,7 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from project import ROOT
 
@@ -140,30 +139,3 @@ def test_a_published_run_records_what_made_it_and_is_small() -> None:
         files = [file for file in path.parent.rglob("*") if file.is_file()]
         assert {file.suffix for file in files} <= {".csv", ".json", ".md"}
         assert sum(file.stat().st_size for file in files) < 2**20
-
-
-def test_two_runs_agree_in_every_digit_where_both_trained_on_a_cpu() -> None:
-    """From the photographs to the tables, on two CPUs and at two commits."""
-    first, second = (ROOT / published.FOLDER / f"flickr8k-{name}" for name in ("photographs", "constraints"))
-    jobs = pd.read_csv(second / "jobs.csv").query("stage == 'train'")
-    on_gpu = set(jobs.loc[jobs["device"].str.contains("NVIDIA"), "experiment"])
-    keys = ["experiment", "dataset", "language", "metric"]
-    tables = [
-        pd.read_csv(first / "comparison" / "table2.csv"),
-        *(pd.read_csv(second / "comparison" / f"{name}.csv") for name in ("constraints", "translations")),
-    ]
-    one, *others = (table.dropna(subset="measured").set_index(keys)["measured"] for table in tables)
-    other = pd.concat(others)
-    other = other[~other.index.duplicated()]
-    shared = [key for key in one.index.intersection(other.index) if key[0] not in on_gpu]
-    assert {key[0] for key in shared} == {"embn-en", "mule-embn", "mule-nc", "mule-nc-lc", "parallel-embn"}
-    assert one[shared].tolist() == other[shared].tolist()
-
-
-def test_so_many_models_of_lessons_were_still_improving_at_their_last_validation() -> None:
-    curves = pd.read_csv(ROOT / published.FOLDER / "flickr8k-lessons" / "curves.csv")
-    improving = (curves["best"] == curves["validations"]).groupby(curves["experiment"].str.contains("c2c"))
-    others, pairs = (f"{int(found.sum())} of {{}} {len(found)}" for _, found in improving)
-    page = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
-    counts = f"{pairs.format('their')} models were still improving at the last validation, as were "
-    assert f"{counts}{others.format('the other')}." in page

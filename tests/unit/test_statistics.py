@@ -87,16 +87,6 @@ def test_an_interval_covers_its_estimate(seed: int, images: int) -> None:
         assert found[metric] - 1e-9 <= high <= 100 + 1e-9
 
 
-@given(st.integers(0, 10_000))
-@settings(max_examples=20, deadline=None)
-def test_more_images_narrow_an_interval(seed: int) -> None:
-    hits = random_hits(seed, 15)
-    many = pd.concat([hits.rename(index=lambda image, n=n: f"{image}-{n}") for n in range(16)])
-    (low, high), (lower, higher) = intervals(hits)["mR"], intervals(many)["mR"]
-    assert percentages(many)["mR"] == pytest.approx(percentages(hits)["mR"])
-    assert 0.15 < (higher - lower) / (high - low) < 0.4  # a fourth
-
-
 def test_seeds_are_averaged_image_by_image() -> None:
     other = ranks({"a": (11, [1, 3]), "b": (6, [1])})
     hits = mean_over_seeds([hits_by_image(BY_HAND), hits_by_image(other)])

@@ -118,14 +118,6 @@ def test_a_sentence_table_keeps_one_language_and_no_empty_row(caplog: pytest.Log
     assert "1 of 3 captions in en have no word" in caplog.text
 
 
-def test_a_language_without_captions_or_tokeniser_is_named() -> None:
-    captions = caption_table([("1", "train", x, "a", "human", "") for x in ("en", "de", "th")])
-    with pytest.raises(InputError, match=r"no captions in 'fr'; the table has de, en, th"):
-        tokenize(captions, "fr")
-    with pytest.raises(InputError, match="'th' is written without spaces and has no tokeniser"):
-        tokenize(captions, "th")
-
-
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
 @pytest.mark.parametrize(
     ("language", "raw", "published"),
