@@ -85,4 +85,5 @@ lock:
 	  requirements.in requirements-dev.in --output-file requirements.lock
 
 clean:
-	rm -rf .venv work .snakemake results/*.csv results/*.html results/comparison results/lessons results/smalr results/compare
+	rm -rf .venv work .snakemake
+	find results -mindepth 1 -maxdepth 1 ! -name published ! -name README.md -exec rm -r {} +

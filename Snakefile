@@ -2,12 +2,14 @@
 # Rules are in workflow/rules, in the order of the data flow; each is one `python -m pipeline` call. What a job reads, and
 # with which settings, is computed by pipeline/plan and pipeline/settings.
 
+import os
+
 from snakemake.utils import min_version
 
-min_version("9.0")
+min_version("9.27")
 
 
-configfile: "config/config.yaml"
+configfile: os.path.relpath(os.path.join(workflow.current_basedir, "config/config.yaml"))
 
 
 include: "workflow/rules/common.smk"
@@ -29,26 +31,26 @@ rule all:
     default_target: True
     input:
         for_job(tables.every_table),
-        "results/report.html",
+        "<results>/report.html",
 
 
 # A rule that runs a stage has a log, run times, a message, the environment of jobs with --sdm conda, and its stage's
 # summary as its line in `snakemake --list-rules`. The digest of its code reruns its jobs after an edit; what was downloaded
 # or unpacked stays.
-WITHOUT_CODE = ("download", "unpack", "prefetch_models")
+WITHOUT_CODE = ("download", "unpack", "prefetch-models")
 for each in workflow.rules:
     if started := re.search(r"python -m pipeline (\S+)", each.shellcmd or ""):
         stage, names = STAGES[started[1]], each.wildcard_names
-        job = "-".join(f"{{{name}}}" for name in sorted(names - {"scale"}))
-        folder = paths.LOGS if "scale" in names else PLAN.path(paths.LOGS)
+        job = "-".join(f"{{{name}}}" for name in sorted(names - {"run"}))
+        folder = paths.LOGS if "run" in names else PLAN.path(paths.LOGS)
         place = Path(folder, each.name, job)
         each.log_modifier = each.benchmark_modifier = each.output_modifier
         each.set_log(f"{place}.log")
         each.benchmark = f"{place}.tsv"
         each.message = f"{stage.summary}: {{wildcards}}" if names else stage.summary
         each.docstring = each.docstring or stage.summary
-        each.conda_env = str(Path(workflow.basedir, "envs", "pipeline.yaml"))
-        if each.name not in WITHOUT_CODE and "code" not in each.params.keys():
+        each.conda_env = os.path.join(HOME, "envs", "pipeline.yaml")
+        if stage.name not in WITHOUT_CODE and "code" not in each.params.keys():
             each.set_params(code=code_of_jobs(stage))
 
 

@@ -24,9 +24,8 @@ from pipeline import registry as parts
 from pipeline.common.errors import InputError, raise_together
 from pipeline.digest import digest
 from pipeline.models.model import load_model
-from pipeline.plan import paths
 from pipeline.plan import training as planned
-from pipeline.plan.plan import Plan, published_sources
+from pipeline.plan.plan import Plan
 from pipeline.plan.words import vocabularies
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.merge import merge
@@ -38,7 +37,6 @@ from pipeline.training.train import train
 
 ROOT = Path(__file__).parents[1]
 BASE = "as configured"
-CONFIG = ROOT / "config"
 
 Settings = dict[str, Any]
 Recalls = dict[str, float]  # validation mR by language, and their mean
@@ -93,14 +91,14 @@ def train_variant(
 ) -> Recalls:
     """Validation mR of each language after training one variant with one seed."""
     dataset, experiment = arguments.dataset, arguments.experiment
-    changed = load(merge(settings, merge(arguments.settings, variant)), CONFIG)
+    changed = load(merge(settings, merge(arguments.settings, variant)))
     settings_of_model = train_settings(changed, dataset, experiment, seed)
-    _check_effect(load(merge(settings, arguments.settings), CONFIG), changed, name, arguments)
-    plan = Plan(changed, CONFIG, published_sources(ROOT / paths.SOURCES_TABLE))
+    _check_effect(load(merge(settings, arguments.settings)), changed, name, arguments)
+    plan = Plan(changed)
     of = plan, dataset, experiment
     sentences, translated = _files(planned.sentences(*of)), _files(planned.translations(*of))
     words, features = _files(vocabularies(*of)), _files([planned.features(*of)])
-    folder = arguments.folder / changed.scale / f"{dataset}-{experiment}" / name / f"seed{seed}"
+    folder = arguments.folder / changed.run / f"{dataset}-{experiment}" / name / f"seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
     code = digest("train", *parts.of_training(settings_of_model))
     pretrained: list[Path] = []

@@ -109,5 +109,5 @@ def printed(*tables: str) -> list[dict[str, str]]:
 @cache
 def claims_of(paper: str) -> list[Claim]:
     """The claims of a paper, with those of its published code."""
-    experiments = reading.load({"scale": "paper"}, ROOT / "config").experiments
+    experiments = reading.load({"scale": "paper"}).experiments
     return read_claims(ROOT / f"config/claims/{paper}.yaml", experiments)

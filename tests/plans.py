@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from pipeline.plan.paths import SOURCES_TABLE
-from pipeline.plan.plan import Plan, published_sources
+from pipeline.plan.plan import Plan
 from pipeline.settings import reading
 
 ROOT = Path(__file__).parents[1]
@@ -17,8 +16,8 @@ TEN = [*MULTI30K, "zh", "ja", *ADDED]
 
 def plan_of(**user: Any) -> Plan:
     """The plan of a configuration."""
-    settings = reading.load({"scale": "demo", **user}, ROOT / "config")
-    return Plan(settings, ROOT / "config", published_sources(ROOT / SOURCES_TABLE))
+    settings = reading.load({"scale": "demo", **user})
+    return Plan(settings)
 
 
 def paper_plan(on_request: Path, **user: Any) -> Plan:

@@ -139,7 +139,7 @@ class Sources(Block):
 class CountSettings(Block):
     """What counting the captions depends on, by the name of a data set in the papers."""
 
-    scale: Scale
+    scale: str
     datasets: "dict[str, CountedDataset]"
 
 

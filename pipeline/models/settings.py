@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from pipeline.common.block import Block, Count, Factor, Fraction, Number, Rate, Seed, Sparse, Weight
-from pipeline.datasets.settings import LanguageCode, Origins, Scale
+from pipeline.datasets.settings import LanguageCode, Origins
 from pipeline.images.settings import FeatureSettings
 
 Hinge = Literal["sum", "max"]
@@ -248,7 +248,7 @@ class ChosenLosses(Block):
 class RunSettings(Block):
     """Which model is trained."""
 
-    scale: Scale
+    scale: str
     dataset: str
     experiment: str
     seed: Seed

@@ -15,7 +15,7 @@ from pipeline.tables.cells import Cell, cells
 class Evaluation:
     """The recalls of a model on some queries: original, translated, average or learned."""
 
-    scale: str
+    run: str
     dataset: str
     experiment: str
     seed: int
@@ -35,7 +35,7 @@ def cells_of_table(plan: Plan, table: str) -> list[Cell]:
 def evaluations_of(plan: Plan, tables: Iterable[str]) -> list[Evaluation]:
     """Evaluations that the cells of some tables need, with every seed."""
     evaluations = {
-        Evaluation(plan.scale, cell.dataset, cell.experiment, seed, cell.queries)
+        Evaluation(plan.settings.run, cell.dataset, cell.experiment, seed, cell.queries)
         for table in tables
         for cell in cells_of_table(plan, table)
         for seed in plan.settings.seeds

@@ -17,13 +17,17 @@ EARLIER = Path(".snakemake", "earlier")
 
 
 def keep_earlier(persistence: Any) -> None:
-    """Hard link everything that this run of Snakemake will replace.
+    """Hard link everything that this run of Snakemake will replace, and empty its logs.
+
+    A job that a queue ends before its command starts would show an older log.
 
     Args:
         persistence: Snakemake's records, with `dag`, the graph of jobs.
     """
     forget_earlier()
     for job in persistence.dag.needrun_jobs():
+        for path in filter(os.path.exists, job.log):
+            os.truncate(path, 0)
         for path in filter(os.path.exists, job.output):
             if not os.path.isabs(path):
                 _link(Path(path), EARLIER / path)

@@ -27,7 +27,7 @@ def part_inputs(plan: Plan, dataset: str, part: str, language: str) -> dict[str,
         return {"sentences": sentences(plan, dataset, language), "split": [], "sources": []}
     source = plan.source(dataset)
     if part not in source.part_files:
-        files = [path.format(language=language) for path in source.project_files]
+        files = [paths.own(path).format(language=language) for path in source.project_files]
         return {"sentences": [], "split": [], "sources": files}
     pattern = source.part_files[part].format(language=language)
     texts = public_files_of(plan, *source.downloads, *source.further)

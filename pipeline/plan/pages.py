@@ -2,7 +2,6 @@
 
 from functools import cache
 
-from pipeline.common.errors import InputError
 from pipeline.plan import paths, tables
 from pipeline.plan.captions import caption_tables
 from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
@@ -44,7 +43,7 @@ def judged_files(plan: Plan) -> dict[str, list[str]]:
     """The claims of the papers of the report's tables, and what they are judged on, by name."""
     return {
         **tables.evaluation_files(_evaluations(plan)),
-        "counts": ["results/counts.csv"] if "table1" in plan.settings.report else [],
+        "counts": [f"{plan.results}/counts.csv"] if "table1" in plan.settings.report else [],
         "claims": [paths.CLAIMS.format(paper=paper) for paper in _papers(plan)],
         "papers": [
             path
@@ -64,14 +63,10 @@ def figure_inputs(plan: Plan, number: str) -> dict[str, str | list[str]]:
     Raises:
         InputError: the configuration has no data set of the figure.
     """
-    dataset = plan.stand_ins.get(FIGURES[number])
-    if dataset is None:
-        raise InputError(
-            f"results/figure{number}.html: no data set of the configuration stands for {FIGURES[number]}."
-        )
-    shown = plan, dataset, SHOWN_MODEL
+    dataset = plan.stand_in(FIGURES[number])
+    shown, seed = (plan, dataset, SHOWN_MODEL), plan.settings.seeds[0]
     return {
-        "model": Evaluation(plan.scale, dataset, SHOWN_MODEL, plan.settings.seeds[0]).path(paths.MODEL),
+        "model": plan.path(paths.MODEL, dataset=dataset, experiment=SHOWN_MODEL, seed=seed),
         "features": features(*shown),
         "words": vocabularies(*shown),
         "sentences": sentences(*shown),
@@ -90,8 +85,8 @@ def report_files(plan: Plan) -> dict[str, list[str]]:
     """Files of the report by name, but for its tables: verdicts on claims, figures and training curves."""
     judged = bool(_papers(plan))
     return {
-        "claims": ["results/claims.csv"] if judged else [],
-        "claim_comparisons": ["results/comparison/claims.csv"] if judged else [],
+        "claims": [f"{plan.results}/claims.csv"] if judged else [],
+        "claim_comparisons": [f"{plan.results}/comparison/claims.csv"] if judged else [],
         "figures": _figures(plan),
         "curves": sorted({evaluation.path(paths.CURVES) for evaluation in _evaluations(plan)}),
     }
@@ -102,9 +97,9 @@ def _figures(plan: Plan) -> list[str]:
     experiments = {(evaluation.dataset, evaluation.experiment) for evaluation in _evaluations(plan)}
     drawn = [name for name in plan.settings.report if name.partition("/")[2].startswith("figure")]
     return [
-        *(f"results/{name}.svg" for name in drawn),
+        *(f"{plan.results}/{name}.svg" for name in drawn),
         *(
-            f"results/figure{number}.html"
+            f"{plan.results}/figure{number}.html"
             for number, dataset in FIGURES.items()
             if (plan.stand_ins.get(dataset), SHOWN_MODEL) in experiments
         ),
@@ -113,7 +108,7 @@ def _figures(plan: Plan) -> list[str]:
 
 def comparisons(plan: Plan) -> NamedFiles:
     """Comparisons of the report's tables, by table."""
-    return NamedFiles({name: [f"results/comparison/{name}.csv"] for name in plan.settings.report})
+    return NamedFiles({name: [f"{plan.results}/comparison/{name}.csv"] for name in plan.settings.report})
 
 
 def captions(plan: Plan) -> NamedFiles:

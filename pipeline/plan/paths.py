@@ -1,12 +1,22 @@
 """Every file of a project, relative to the folder in which Snakemake runs. Each path is written once.
 
-Rules use a path with its wildcards; the plan fills them in (`Plan.path`).
+Rules use a path with its wildcards; the plan fills them in (`Plan.path`). Results are in `Plan.results`.
 """
+
+import os
+from pathlib import Path
 
 from pipeline.demo.source import SOURCE as DEMO
 
-SOURCES_TABLE = "workflow/sources.csv"
-CLAIMS = "config/claims/{paper}.yaml"
+
+def own(path: str) -> str:
+    """A file that belongs to this repository, which may be another folder than that of the project."""
+    return os.path.relpath(Path(__file__).parents[2] / path)
+
+
+SOURCES_TABLE = own("workflow/sources.csv")
+CLAIMS = own("config/claims/{paper}.yaml")
+PAPERS = own("config/papers")  # their printed numbers
 
 # Published files, HOST/PATH of their URLs as in workflow/sources.csv, and photographs unpacked from archives.
 SOURCES = "work/sources"
@@ -15,25 +25,25 @@ PHOTOGRAPHS = "work/photographs/{archive}"
 
 # Files that the demo's pictures, captions and dictionaries are made from. Its captions in a language without
 # a grammar are translations by a word list; other languages' dictionaries are written from the grammars.
-DEMO_CONCEPTS, DEMO_DATASETS, DEMO_GRAMMAR = DEMO.project_files
-DEMO_WORD_LIST = "pipeline/demo/data/dictionaries/en-{language}.txt"
+DEMO_CONCEPTS, DEMO_DATASETS, DEMO_GRAMMAR = map(own, DEMO.project_files)
+DEMO_WORD_LIST = own("pipeline/demo/data/dictionaries/en-{language}.txt")
 DEMO_DICTIONARY = "work/demo/dictionaries/en-{language}.txt"
 
-# Of a scale. The cache and the checkpoints: what a killed job continues from.
-SCALE = "work/{scale}"
-LOGS = "work/logs/{scale}"
-PREFETCHED_MODELS = SCALE + "/prefetched-models.txt"
-TEXT = SCALE + "/text/{language}.csv"  # Multi30K's published captions in a language
-TEXT_VECTORS = SCALE + "/text/{language}.bin"  # FastText vectors that are trained on them
-TRANSLATOR = SCALE + "/translators/{source}-{target}"  # trained on human translations of captions
-FEATURE_CACHE = SCALE + "/partial/{dataset}-features{suffix}"
-PRETRAINING_CHECKPOINT = SCALE + "/checkpoints/{dataset}-{experiment}-{seed}-pretraining.pt"
-ASSIGNMENT_CHECKPOINT = SCALE + "/checkpoints/{dataset}-assignment-{digest}-{seed}.pt"
-CHECKPOINT = SCALE + "/checkpoints/{dataset}-{experiment}-{seed}.pt"
-TRANSLATOR_CHECKPOINT = SCALE + "/checkpoints/translator-{source}-{target}.pt"
+# Of a run. The cache and the checkpoints: what a killed job continues from.
+RUN = "work/{run}"
+LOGS = "work/logs/{run}"
+PREFETCHED_MODELS = RUN + "/prefetched-models.txt"
+TEXT = RUN + "/text/{language}.csv"  # Multi30K's published captions in a language
+TEXT_VECTORS = RUN + "/text/{language}.bin"  # FastText vectors that are trained on them
+TRANSLATOR = RUN + "/translators/{source}-{target}"  # trained on human translations of captions
+FEATURE_CACHE = RUN + "/partial/{dataset}-features{suffix}"
+PRETRAINING_CHECKPOINT = RUN + "/checkpoints/{dataset}-{experiment}-{seed}-pretraining.pt"
+ASSIGNMENT_CHECKPOINT = RUN + "/checkpoints/{dataset}-assignment-{digest}-{seed}.pt"
+CHECKPOINT = RUN + "/checkpoints/{dataset}-{experiment}-{seed}.pt"
+TRANSLATOR_CHECKPOINT = RUN + "/checkpoints/translator-{source}-{target}.pt"
 
 # Of a data set.
-DATASET = SCALE + "/{dataset}"
+DATASET = RUN + "/{dataset}"
 SPLIT = DATASET + "/split.csv"
 DEMO_IMAGES = DATASET + "/images"  # the demo's drawings
 IMAGES = DATASET + "/images.csv"  # the file of each image
@@ -71,7 +81,7 @@ PRETRAINED = EXPERIMENT + "/pretrained.pt"
 EVALUATION = EXPERIMENT + "/test-{queries}.json"
 RANKS = EXPERIMENT + "/test-{queries}-ranks.csv.gz"
 INDEX = EXPERIMENT + "/index.h5"  # of test images, for searching
-EVENTS = SCALE + "/tensorboard/{dataset}/{experiment}/seed{seed}"
+EVENTS = RUN + "/tensorboard/{dataset}/{experiment}/seed{seed}"
 
 # An assignment of words to the latent vocabulary (SMALR), which experiments share: `digest` is that of its
 # settings without the seed (`assignment_settings`).

@@ -2,13 +2,16 @@
 
 import csv
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+from pipeline.common.errors import InputError
 from pipeline.datasets.settings import Dataset
 from pipeline.datasets.source import Source
 from pipeline.datasets.sources import source_named
+from pipeline.plan import paths
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.experiment import DatasetExperiment
 from pipeline.tables.settings import Table
@@ -20,28 +23,31 @@ class NamedFiles(dict[str, list[str]]):
     @property
     def files(self) -> list[str]:
         """The files themselves, the job's inputs."""
-        return [path for paths in self.values() for path in paths]
+        return [path for files in self.values() for path in files]
 
     @property
     def arguments(self) -> list[str]:
         """The files with their names."""
-        return [f"{name}={path}" for name, paths in self.items() for path in paths]
+        return [f"{name}={path}" for name, files in self.items() for path in files]
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The configuration and what surrounds it.
-
-    settings: the whole configuration. folder: config/. sources: rows of workflow/sources.csv by file.
-    """
+    """The whole configuration, and what determines every job with it."""
 
     settings: Configuration
-    folder: Path
-    sources: Mapping[str, Mapping[str, str]]
+
+    @cached_property
+    def sources(self) -> dict[str, dict[str, str]]:
+        """Rows of workflow/sources.csv by file; an empty `url` there is `https://` and the file."""
+        with open(paths.SOURCES_TABLE, encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        return {row["file"]: {**row, "url": row["url"] or f"https://{row['file']}"} for row in rows}
 
     @property
-    def scale(self) -> str:
-        return self.settings.scale
+    def results(self) -> str:
+        """The folder of results."""
+        return self.settings.results
 
     @property
     def datasets(self) -> dict[str, Dataset]:
@@ -56,9 +62,15 @@ class Plan:
         """The data set of this scale for each data set of the papers."""
         return self.settings.stand_ins
 
+    def stand_in(self, *papers: str) -> str:
+        """The data set that stands for the first of some data sets of the papers; raises `InputError`."""
+        if found := [self.stand_ins[name] for name in papers if name in self.stand_ins]:
+            return found[0]
+        raise InputError(f"no data set of the configuration stands for {' or '.join(papers)}.")
+
     def path(self, pattern: str, **names: object) -> str:
-        """A path of this scale, of `pipeline.plan.paths`, with its other names filled in."""
-        return pattern.format(scale=self.scale, **names)
+        """A path of this run, of `pipeline.plan.paths`, with its other names filled in."""
+        return pattern.format(run=self.settings.run, **names)
 
     def source(self, dataset: str) -> Source:
         """The source of a data set's captions."""
@@ -67,13 +79,6 @@ class Plan:
     def experiment(self, dataset: str, experiment: str) -> DatasetExperiment:
         """An experiment's entry in config/experiments.yaml, with its languages."""
         return self.settings.experiments_on(dataset)[experiment]
-
-
-def published_sources(path: Path) -> dict[str, dict[str, str]]:
-    """Rows of workflow/sources.csv by file; an empty `url` there is `https://` and the file."""
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    return {row["file"]: {**row, "url": row["url"] or f"https://{row['file']}"} for row in rows}
 
 
 def files_in(folder: str, pattern: str = "*") -> list[str]:

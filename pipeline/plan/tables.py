@@ -13,7 +13,7 @@ from pipeline.plan.requests import require_providers
 from pipeline.plan.sources import public_files_of
 from pipeline.settings import stages as configuration
 from pipeline.settings.experiments import makeable_tables
-from pipeline.training.settings import ParameterSettings, SmalrParameterSettings
+from pipeline.training.settings import SmalrParameterSettings
 
 # Languages that *Lessons* compares the vocabularies of, by part of Multi30K.
 OVERLAP = {"translation": ["en", "de", "fr", "cs"], "comparable": ["en", "de"]}
@@ -43,7 +43,7 @@ def table_evaluations(plan: Plan, table: str) -> dict[str, list[str]]:
     evaluations = evaluations_of(plan, [table])
     if not evaluations:
         why = settings.left_out or ["no data set of the configuration has its languages and experiments"]
-        raise InputError(f"results/{table}.csv: {'; '.join(why)}.")
+        raise InputError(f"{plan.results}/{table}.csv: {'; '.join(why)}.")
     return evaluation_files(evaluations)
 
 
@@ -53,14 +53,14 @@ def printed_numbers(plan: Plan, table: str) -> list[str]:
     if of.paper is None or of.table is None:
         return []
     folder = "" if of.paper == "mule" else f"{of.paper}/"
-    return [f"config/papers/{folder}table{of.table}.csv"]
+    return [f"{paths.PAPERS}/{folder}table{of.table}.csv"]
 
 
 def every_table(plan: Plan) -> list[str]:
     """All tables that this configuration has data for."""
     names = makeable_tables(plan.settings)
     require_providers(plan, translations_of(plan, [name for name in names if name in plan.tables]))
-    return [f"results/{name}.csv" for name in names]
+    return [f"{plan.results}/{name}.csv" for name in names]
 
 
 # Comparisons of two experiments.
@@ -76,7 +76,7 @@ def compared_evaluations(plan: Plan, dataset: str, first: str, second: str) -> d
 def _files_of_experiment(plan: Plan, dataset: str, experiment: str) -> dict[str, list[str]]:
     return evaluation_files(
         [
-            Evaluation(plan.scale, dataset, name, seed)
+            Evaluation(plan.settings.run, dataset, name, seed)
             for name in _models(plan, dataset, experiment)
             for seed in plan.settings.seeds
         ]
@@ -90,7 +90,7 @@ def _models(plan: Plan, dataset: str, experiment: str) -> list[str]:
         return [experiment]
     if experiment not in plan.settings.experiments:
         names = sorted({*every, *plan.settings.experiments})
-        raise InputError(f"results/compare: no experiment {experiment!r}{did_you_mean(experiment, names)}")
+        raise InputError(f"compare: no experiment {experiment!r}{did_you_mean(experiment, names)}")
     return [name for name in every if re.fullmatch(rf"{re.escape(experiment)}-[a-z]{{2}}", name)]
 
 
@@ -102,18 +102,12 @@ def counted_captions(plan: Plan) -> NamedFiles:
     return NamedFiles({name: caption_tables(plan, dataset) for name, dataset in plan.stand_ins.items()})
 
 
-def parameter_settings(plan: Plan) -> ParameterSettings:
-    return configuration.parameter_settings(plan.folder)
-
-
 def overlapping_text(plan: Plan, part: str) -> NamedFiles:
     """Text whose vocabularies *Lessons* compares, by language.
 
     Multi30K's published tokens, or the captions of another data set that stands for it.
     """
-    dataset = plan.stand_ins.get("multi30k")
-    if dataset is None:
-        raise InputError("results/lessons/table1.csv: no data set of the configuration stands for multi30k.")
+    dataset = plan.stand_in("multi30k")
     if plan.datasets[dataset].source != "multi30k":
         own = plan.datasets[dataset].languages
         return NamedFiles({code: tokens(plan, dataset, [code]) for code in OVERLAP[part] if code in own})
@@ -124,19 +118,9 @@ def overlapping_text(plan: Plan, part: str) -> NamedFiles:
     )
 
 
-def _counted_dataset(plan: Plan) -> str:
-    """The data set whose vocabularies SMALR's parameters are counted with."""
-    dataset = plan.stand_ins.get("multi30k", plan.stand_ins.get("mscoco"))
-    if dataset is None:
-        raise InputError(
-            "results/smalr/parameters.csv: no data set of the configuration stands for multi30k or mscoco."
-        )
-    return dataset
-
-
 def counted_vocabularies(plan: Plan) -> dict[str, list[str]]:
     """Vocabularies of the ten languages with which SMALR's parameters are counted: as words and spelled."""
-    dataset = _counted_dataset(plan)
+    dataset = plan.stand_in("multi30k", "mscoco")
     return {
         name: [
             plan.path(pattern, dataset=dataset, captions=CAPTIONS, language=language)
@@ -148,5 +132,4 @@ def counted_vocabularies(plan: Plan) -> dict[str, list[str]]:
 
 def smalr_parameter_settings(plan: Plan) -> SmalrParameterSettings:
     """What counting SMALR's parameters depends on."""
-    dataset = _counted_dataset(plan)
-    return configuration.ten_language_settings(plan.settings, dataset, plan.folder)
+    return configuration.ten_language_settings(plan.settings, plan.stand_in("multi30k", "mscoco"))

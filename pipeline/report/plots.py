@@ -126,7 +126,7 @@ def draw_languages(comparison: Path, output: Path) -> None:
         panel.set_xticks(range(len(languages)), [name_of(code) for code in languages])
         panel.set_title(title)
         panel.grid(axis="y")
-    panels[0].set_ylabel(f"R@10 in percent, scale {cells['scale'].iloc[0]}, {cells['seeds'].iloc[0]} seeds")
+    panels[0].set_ylabel(f"R@10 in percent, {cells['scale'].iloc[0]}, {cells['seeds'].iloc[0]} seeds")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(methods), frameon=False)
     _write(figure, "R@10 of models of one, two and four languages", output)

@@ -1,14 +1,14 @@
 """Settings of the report and its figures."""
 
 from pipeline.common.block import Block, Count, Seed
-from pipeline.datasets.settings import Origins, Scale
+from pipeline.datasets.settings import Origins
 from pipeline.tables.settings import Table
 
 
 class ReportSettings(Block):
     """The part of the configuration that the report shows."""
 
-    scale: Scale
+    scale: str
     papers_data: list[str]
     seeds: list[Seed]
     tables: dict[str, Table]

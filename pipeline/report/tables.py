@@ -77,7 +77,7 @@ def printed_name(dataset: str, settings: ReportSettings) -> str:
         return dataset
     if dataset in settings.papers_data:
         return PAPER_NAMES[stands_for]
-    return f"{PAPER_NAMES[stands_for]} ({'other data' if settings.scale == 'paper' else settings.scale})"
+    return f"{PAPER_NAMES[stands_for]} ({'other data' if settings.papers_data else settings.scale})"
 
 
 def _recalls(numbers: pd.DataFrame, settings: ReportSettings, table: Table) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr
 
-from pipeline.common.block import LATER, Seed, Unique
+from pipeline.common.block import LATER, Seed, Unique, text_check
 from pipeline.datasets.settings import Dataset, Scale, Sources
 from pipeline.images.settings import Images
 from pipeline.models.settings import Consistency
@@ -21,6 +21,18 @@ from pipeline.tables.settings import Table
 from pipeline.translation.settings import Translation
 from pipeline.words.settings import Bert, Words
 
+# Folders of `work` and `results` that are not runs.
+_TAKEN = (
+    *("demo", "flickr8k", "paper", "logs", "sources", "photographs", "hub", "published"),
+    *("lessons", "smalr", "compare", "comparison"),
+)
+
+
+def _taken(name: str) -> str:
+    return f"{name} is a folder of other files; take another name" if name in _TAKEN else ""
+
+
+RunName = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$"), text_check(_taken)]
 DatasetName = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 ExperimentName = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9+-]*$")]
 TableName = Annotated[str, Field(pattern="^([A-Za-z0-9_-]+/)?[A-Za-z0-9_-]+$")]
@@ -31,6 +43,8 @@ class Configuration(LearningBlocks):
 
     scale: Scale
     """demo, flickr8k or paper"""
+    name: RunName | None = None
+    """of a run whose files are in work/{name} and results/{name}; default: in work/{scale} and results"""
     seeds: Annotated[list[Seed], Field(min_length=1), Unique] = Field(default=[0])
     """seeds; every model is trained with each of them"""
     report: Annotated[list[str], Field(min_length=1), Unique] = Field(default=[])
@@ -38,7 +52,7 @@ class Configuration(LearningBlocks):
     of data sets of source custom, or all if there are none
     """
     tensorboard: bool = False
-    """whether trainings write event files, into work/{scale}/tensorboard; changes no result and reruns
+    """whether trainings write event files, into work/{run}/tensorboard; changes no result and reruns
     nothing
     """
     gpu: Literal[0, 1] = 1
@@ -69,6 +83,16 @@ class Configuration(LearningBlocks):
         copy = super().model_copy(update=update, deep=deep)
         copy._experiments, copy._blocks = {}, {}
         return copy
+
+    @property
+    def run(self) -> str:
+        """The name of the run, or else its scale."""
+        return self.name or self.scale
+
+    @property
+    def results(self) -> str:
+        """The folder of results."""
+        return f"results/{self.name}" if self.name else "results"
 
     @property
     def papers_data(self) -> list[str]:

@@ -52,7 +52,7 @@ def table_named(settings: Configuration, name: str) -> Table:
             *(f"{base} has no row {number}" for number in dict.fromkeys(rows) if number not in every),
             *(f"row {number} is named twice" for number in dict.fromkeys(rows) if rows.count(number) > 1),
         ],
-        f"results/{name}.csv: its rows are {', '.join(map(str, every))}:",
+        f"{settings.results}/{name}.csv: its rows are {', '.join(map(str, every))}:",
     )
     return table.model_copy(update={"rows": [row for row in table.rows if row.row in rows]})
 

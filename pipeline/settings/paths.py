@@ -27,7 +27,7 @@ _NAMES = {
     "model": ("pretrain",),
 }
 # Folders that rules write to, so that a path in them need not exist yet.
-_OUTPUT_FOLDERS = ("work/sources", "work/photographs", "work/{scale}")
+_OUTPUT_FOLDERS = ("work/sources", "work/photographs", "work/{run}")
 
 
 def check_paths(settings: Configuration) -> None:
@@ -38,7 +38,7 @@ def check_paths(settings: Configuration) -> None:
     Raises:
         InputError: paths are missing or name something else; every one is listed with its key.
     """
-    folders = [os.path.abspath(name.format(scale=settings.scale)) for name in _OUTPUT_FOLDERS]
+    folders = [os.path.abspath(name.format(run=settings.run)) for name in _OUTPUT_FOLDERS]
     mistakes = []
     for where, path, kind in _configured_paths(settings):
         made_here = any(Path(os.path.abspath(path)).is_relative_to(folder) for folder in folders)

@@ -19,6 +19,7 @@ from pipeline.settings.experiments import makeable_tables
 from pipeline.settings.merge import merge
 from pipeline.tables.settings import Table
 
+CONFIG = Path(__file__).parents[2] / "config"
 HEADING = "The configuration has mistakes:"
 
 # Keys that make a data set the paper's own, besides its languages. The place of its photographs does not
@@ -26,7 +27,7 @@ HEADING = "The configuration has mistakes:"
 _OF_THE_DATA = ("source", "captions", "split", "sample_size", "test_images", "val_images", "stands_for")
 
 
-def load(user: Mapping[str, Any], folder: Path) -> Configuration:
+def load(user: Mapping[str, Any]) -> Configuration:
     """The whole configuration; raises `InputError` that lists every mistake of a kind.
 
     Unknown keys and wrong values are reported first, then keys that contradict each other, then paths.
@@ -34,12 +35,11 @@ def load(user: Mapping[str, Any], folder: Path) -> Configuration:
     Args:
         user: what the user gives; at least `scale`. Snakemake's --config passes numbers as texts, and YAML
             reads 1e-4 as a text: a text is converted where a number belongs, and nowhere else.
-        folder: the folder config/.
     """
     scale = user.get("scale")
     if scale not in get_args(Scale):
         raise InputError(f"configuration: scale: found {scale!r:.100}, expected demo, flickr8k or paper")
-    of_scale, values = _own_files(folder, str(scale))
+    of_scale, values = _own_files(str(scale))
     values = merge(merge(values, of_scale), _with_norwegian(user))
     written = Configuration.from_values(values, HEADING, context=LATER)
     tables = {name: table.with_added_rows() for name, table in written.tables.items()}
@@ -91,15 +91,15 @@ def _papers_data(datasets: Mapping[str, Dataset], of_paper: Mapping[str, Any]) -
     ]
 
 
-def _own_files(folder: Path, scale: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _own_files(scale: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """A scale's file, and all experiments and tables: `table2` of MULE, `lessons/table2` of another paper."""
-    of_scale, experiments = folder / "scales" / f"{scale}.yaml", folder / "experiments.yaml"
-    tables = sorted((folder / "tables").rglob("*.yaml"))
+    of_scale, experiments = CONFIG / "scales" / f"{scale}.yaml", CONFIG / "experiments.yaml"
+    tables = sorted((CONFIG / "tables").rglob("*.yaml"))
     values = {
         path: _with_norwegian(content)
         for path, content in read_yaml_files([of_scale, experiments, *tables], HEADING).items()
     }
-    names = [path.relative_to(folder / "tables").with_suffix("").as_posix() for path in tables]
+    names = [path.relative_to(CONFIG / "tables").with_suffix("").as_posix() for path in tables]
     by_name = dict(zip(names, map(values.__getitem__, tables), strict=True))
     return values[of_scale], {"experiments": values[experiments], "tables": by_name}
 

@@ -2,7 +2,6 @@
 
 import hashlib
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from pipeline.common.block import Block
@@ -98,7 +97,7 @@ def lessons_settings(settings: Configuration, dataset: str, name: str, seed: int
         lessons = lessons.model_copy(update={"divide_learning_rate_every": None})
     origins = settings.datasets[dataset].caption_origins
     return LessonsSettings(
-        scale=settings.scale,
+        scale=settings.run,
         dataset=dataset,
         experiment=name,
         seed=seed,
@@ -253,7 +252,7 @@ def table_settings(settings: Configuration, table: str) -> TableSettings:
     experiments = tuple(row.experiment for row in content.rows)
     return TableSettings(
         human=human_languages(settings) if content.averages else None,
-        scale=settings.scale,
+        scale=settings.run,
         papers_data=settings.papers_data,
         seeds=settings.seeds,
         table=content,
@@ -287,21 +286,21 @@ def _translated_columns(settings: Configuration, dataset: str, table: Table) -> 
 
 
 @cache
-def _paper(folder: Path) -> Configuration:
+def _paper() -> Configuration:
     """The papers' own configuration, whatever scale is run."""
-    return load({"scale": "paper"}, folder)
+    return load({"scale": "paper"})
 
 
-def parameter_settings(folder: Path) -> ParameterSettings:
+def parameter_settings() -> ParameterSettings:
     """What counting parameters depends on: the papers' sizes, whatever scale is run."""
-    return ParameterSettings(scale="paper", model=_paper(folder).model)
+    return ParameterSettings(scale="paper", model=_paper().model)
 
 
-def ten_language_settings(settings: Configuration, dataset: str, folder: Path) -> SmalrParameterSettings:
+def ten_language_settings(settings: Configuration, dataset: str) -> SmalrParameterSettings:
     """What counting the parameters for ten languages depends on: the papers' sizes and the data set."""
-    paper = _paper(folder)
+    paper = _paper()
     return SmalrParameterSettings(
-        scale=settings.scale,
+        scale=settings.run,
         dataset=dataset,
         model=paper.model,
         liwe=paper.liwe,
@@ -315,7 +314,7 @@ def ten_language_settings(settings: Configuration, dataset: str, folder: Path) -
 def claim_settings(settings: Configuration) -> ClaimSettings:
     """What judging a paper's claims depends on besides the evaluations."""
     return ClaimSettings(
-        scale=settings.scale,
+        scale=settings.run,
         papers_data=settings.papers_data,
         seeds=settings.seeds,
         datasets=settings.stand_ins,
@@ -340,7 +339,7 @@ def claim_settings(settings: Configuration) -> ClaimSettings:
 def report_settings(settings: Configuration) -> ReportSettings:
     """The part of the configuration that the report shows."""
     return ReportSettings(
-        scale=settings.scale,
+        scale=settings.run,
         papers_data=settings.papers_data,
         seeds=settings.seeds,
         tables=settings.tables,
@@ -366,7 +365,7 @@ def count_settings(settings: Configuration) -> CountSettings:
         name: CountedDataset(dataset=dataset, caption_origins=settings.datasets[dataset].caption_origins)
         for name, dataset in settings.stand_ins.items()
     }
-    return CountSettings(scale=settings.scale, datasets=datasets)
+    return CountSettings(scale=settings.run, datasets=datasets)
 
 
 def _experiment(settings: Configuration, dataset: str, name: str) -> tuple[DatasetExperiment, LearningBlocks]:
@@ -406,7 +405,7 @@ def _data_values(settings: Configuration, dataset: str, name: str, seed: int) ->
         if code in experiment.languages
     }
     return {
-        "scale": settings.scale,
+        "scale": settings.run,
         "dataset": dataset,
         "experiment": name,
         "seed": seed,

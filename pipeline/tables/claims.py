@@ -123,7 +123,7 @@ class _Judge:
         if claim.untestable:
             return {**row, "verdict": NOT_TESTABLE, "reason": claim.untestable}, []
         if claim.paper_scale_only:
-            verdict = NOT_TESTABLE if self.settings.scale == "paper" else NOT_HERE
+            verdict = NOT_TESTABLE if self.settings.papers_data else NOT_HERE
             return {**row, "verdict": verdict, "reason": claim.paper_scale_only}, []
         if claim.sharing and self.settings.recurrent == "mean":
             return {**row, "verdict": NOT_HERE, "reason": LINEAR}, []

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from pipeline.common.block import Block, Number, Seed, Sparse, Unique, did_you_mean
-from pipeline.datasets.settings import LanguageCode, Languages, Origins, Scale
+from pipeline.datasets.settings import LanguageCode, Languages, Origins
 
 Paper = Literal["mule", "smalr", "lessons"]
 Recall = Literal["mR", "i2s_R@1", "i2s_R@5", "i2s_R@10", "s2i_R@1", "s2i_R@5", "s2i_R@10"]
@@ -123,7 +123,7 @@ class Table(Sparse):
 class TableSettings(Block):
     """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
 
-    scale: Scale
+    scale: str
     papers_data: list[str]
     """the data sets that are the paper's own"""
     seeds: list[Seed]
@@ -146,7 +146,7 @@ class TableSettings(Block):
 class ClaimSettings(Block):
     """What judging a paper's claims depends on besides the evaluations."""
 
-    scale: Scale
+    scale: str
     papers_data: list[str]
     seeds: list[Seed]
     datasets: dict[str, str]

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from pipeline.common.block import LARGEST, Block, Count, Factor, Rate, Unique, Weight
-from pipeline.datasets.settings import LanguageCode, Languages, Scale
+from pipeline.datasets.settings import LanguageCode, Languages
 from pipeline.images.settings import FeatureSettings
 from pipeline.models.settings import (
     Consistency,
@@ -197,14 +197,14 @@ class LessonsSettings(RunSettings, ModelSettings):
 class ParameterSettings(Block):
     """What counting parameters depends on: the papers' sizes, whatever scale is run."""
 
-    scale: Scale
+    scale: str
     model: Model
 
 
 class SmalrParameterSettings(Block):
     """What counting the parameters for ten languages depends on: the papers' sizes and the data set."""
 
-    scale: Scale
+    scale: str
     dataset: str
     model: Model
     liwe: Liwe

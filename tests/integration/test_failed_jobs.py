@@ -3,10 +3,12 @@
 Through the real Snakemake, which by itself would find nothing to be done afterwards.
 """
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
-from project import Project, copy_of, digests, finished
+from project import ROOT, Project, copy_of, digests, finished
 
 pytestmark = pytest.mark.integration
 
@@ -40,3 +42,33 @@ def test_a_failed_job_runs_again_and_loses_no_earlier_result(project: Project) -
     after = digests(project.folder)
     assert after.keys() >= before.keys()
     assert after[OWN_MODEL] != before[OWN_MODEL]
+
+
+@pytest.mark.slow
+def test_a_job_that_a_queue_ends_before_it_starts_shows_no_older_log(tmp_path: Path) -> None:
+    (tmp_path / "Snakefile").write_text(
+        """
+from pipeline.plan import earlier
+rule fails:
+    output: "out.txt"
+    log: "out.log"
+    shell: "touch {output}"
+onstart: earlier.keep_earlier(workflow.persistence)
+"""
+    )
+    (tmp_path / "out.log").write_text("of an older run")
+    queue = ["--executor", "cluster-generic", "--cluster-generic-submit-cmd", "echo 1; true"]
+    queue += ["--cluster-generic-status-cmd", "echo failed; true"]
+    command = [
+        "snakemake",
+        "--jobs",
+        "1",
+        "--show-failed-logs",
+        *queue,
+        "--max-status-checks-per-second",
+        "9",
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1 and "fails" in done.stderr
+    assert "of an older run" not in done.stderr

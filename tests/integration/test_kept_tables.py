@@ -117,3 +117,33 @@ def test_a_table_of_one_scale_never_passes_for_that_of_another(project: Project)
         configure(project, scale)
         assert tabulate(project) == ""
         assert list(table(project)["multi30k en"]) == expected
+
+
+def test_runs_with_names_have_folders_of_their_own(project: Project) -> None:
+    assert tabulate(project) == ""
+    before = contents(project)
+    for name, english in (("day", 70.0), ("night", 30.0)):
+        for experiment in RECALLS:
+            for seed in SEEDS:
+                evaluate(project, experiment, {"en": english, "de": 55.0}, seed, name)
+        project.configure(scale="demo", name=name, seeds=SEEDS, tables={"mine": TABLE})
+        assert tabulate(project, f"results/{name}/mine.csv") == ""
+    for name, english in (("day", 70.0), ("night", 30.0)):
+        found = table(project, f"{name}/mine")
+        assert list(found["multi30k en"]) == [english] * 2 and set(found["scale"]) == {name}
+    assert contents(project) == before
+
+
+@pytest.mark.parametrize("way", ["-s", "module"])
+def test_the_workflow_runs_from_another_folder_and_as_a_module(project: Project, way: str) -> None:
+    elsewhere = Project(project.folder / "elsewhere")
+    elsewhere.folder.mkdir()
+    shutil.move(project.folder / "small.yaml", elsewhere.folder)
+    (elsewhere.folder / "module.smk").write_text(
+        'module retrieval:\n    snakefile: "../Snakefile"\n    config: config\n'
+        "use rule * from retrieval as retrieval_*\n"
+    )
+    file = "../Snakefile" if way == "-s" else "module.smk"
+    elsewhere.make("--snakefile", file, "results/parameters.csv", "work/demo/multi30k/tokens/de.csv")
+    assert len(table(elsewhere, "parameters")) > 1
+    assert not (project.folder / "results").exists()

@@ -26,7 +26,7 @@ from PIL import Image
 from pipeline import cli
 from pipeline.__main__ import main
 from pipeline.common.yaml_files import read_yaml
-from pipeline.plan.plan import Plan, published_sources
+from pipeline.plan.plan import Plan
 from pipeline.settings import reading
 from pipeline.settings.merge import merge
 from pipeline.settings.paths import check_paths
@@ -174,6 +174,12 @@ MISTAKES = [
     key("no seeds", "seeds", seeds=[]),
     key("a seed twice", "seeds", seeds=[1, 1]),
     key("an unknown scale", "scale papers demo", scale="papers"),
+    Mistake(
+        "a run with the name of another folder",
+        CONFIGURE,
+        "name sources",
+        {"mine.yaml": "scale: demo\nname: sources\n"},
+    ),
     key("an unknown language", "languages xx", datasets={"shapes": {"languages": ["xx"]}}),
     key("an unknown source", "shapes costum", datasets={"shapes": {"source": "costum"}}),
     key(
@@ -371,9 +377,9 @@ def status_of(command: str) -> int:
 
 def configure() -> None:
     """Read, check and plan with a user's file, as Snakemake does before the first job."""
-    settings = reading.load(read_yaml(Path("mine.yaml")), ROOT / "config")
+    settings = reading.load(read_yaml(Path("mine.yaml")))
     check_paths(settings)
-    Plan(settings, ROOT / "config", published_sources(ROOT / "workflow" / "sources.csv"))
+    Plan(settings)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

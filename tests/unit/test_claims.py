@@ -32,7 +32,7 @@ def settings(scale: str = "demo", **changes: Any) -> ClaimSettings:
 
 @cache
 def _settings(scale: str) -> ClaimSettings:
-    return configuration.claim_settings(reading.load({"scale": scale, "seeds": [0, 1]}, ROOT / "config"))
+    return configuration.claim_settings(reading.load({"scale": scale, "seeds": [0, 1]}))
 
 
 def judge(

@@ -9,8 +9,6 @@ from pipeline.common.errors import InputError
 from pipeline.settings import reading
 from pipeline.settings.paths import check_paths
 
-CONFIG = Path(__file__).parents[2] / "config"
-
 # A configuration with a path at every key that takes one.
 EVERYWHERE: dict[str, Any] = {
     "datasets": {
@@ -53,7 +51,7 @@ FOLDERS = ("images", "mirror", "dictionaries", "bert")
 
 
 def check(scale: str = "paper", **user: Any) -> None:
-    check_paths(reading.load({"scale": scale, **user}, CONFIG))
+    check_paths(reading.load({"scale": scale, **user}))
 
 
 def messages(**user: Any) -> list[str]:
@@ -108,5 +106,5 @@ def test_names_and_outputs_of_rules_may_be_missing(named: dict[str, Any]) -> Non
 
 def test_paths_take_environment_variables(tmp_path: Path) -> None:
     user = {"scale": "paper", "images": {"weights": "$MINE/w.pth"}, "bert": {"model": "${MINE}/b"}}
-    found = reading.load(user, CONFIG)
+    found = reading.load(user)
     assert (found.images.weights, found.bert.model) == (f"{tmp_path}/w.pth", f"{tmp_path}/b")

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def load(**values: Any) -> Configuration:
-    return reading.load({"scale": "demo", **values}, ROOT / "config")
+    return reading.load({"scale": "demo", **values})
 
 
 def test_a_training_takes_the_steps_of_another_experiment(
@@ -58,7 +58,7 @@ def test_epochs_and_learning_rates_are_those_of_the_other_experiment() -> None:
 
 
 def test_the_plan_gives_the_other_experiments_model_of_the_same_seed() -> None:
-    of = Plan(load(), ROOT / "config", {})
+    of = Plan(load())
     path = "work/demo/multi30k/experiments/parallel-embn/seed2/model.pt"
     assert plan.steps_of(of, "multi30k", "embn-equal-steps-fr", 2) == [path]
     assert plan.steps_of(of, "multi30k", "embn-fr", 2) == []

@@ -6,7 +6,6 @@ Values that the paper leaves open are explained in docs/mule.md, and shown by te
 
 import hashlib
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from pipeline.tables.cells import cells
 from pipeline.tables.result_files import paper_numbers
 from pipeline.tables.tabulate import printed_metrics
 
-CONFIG = Path(__file__).parents[2] / "config"
 MULTI30K, MSCOCO = ["en", "de", "fr", "cs"], ["en", "zh", "ja"]  # Table 1
 THREE_GROUPS = [["en"], ["en", "ja"], ["en", "zh"]]  # Supp., "Minibatch Construction": MSCOCO's images
 
@@ -101,7 +99,7 @@ CONFIGURATION: list[tuple[str, Any, str]] = [
 @pytest.fixture(scope="module")
 def paper() -> Configuration:
     """The configuration of scale paper."""
-    return reading.load({"scale": "paper"}, CONFIG)
+    return reading.load({"scale": "paper"})
 
 
 def value(settings: Any, key: str) -> Any:

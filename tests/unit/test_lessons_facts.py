@@ -2,7 +2,6 @@
 
 from functools import reduce
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,6 @@ from pipeline.settings import reading
 from pipeline.settings import stages as configuration
 from pipeline.settings.configuration import Configuration
 from pipeline.tables.settings import Row
-
-CONFIG = Path(__file__).parents[2] / "config"
 
 # What is read of each language: one caption per image of the translation part, all five of the comparable
 # part, a sample of one of the five, all five on one or the other half of the images, or both parts.
@@ -72,7 +69,7 @@ IN_TEXT = {"halves": "shared", "pairs_of": "selected", "divide_learning_rate_eve
 @pytest.fixture(scope="module")
 def paper() -> Configuration:
     """The configuration of scale paper."""
-    return reading.load({"scale": "paper"}, CONFIG)
+    return reading.load({"scale": "paper"})
 
 
 def rows(paper: Configuration) -> list[tuple[str, Row]]:
@@ -223,7 +220,7 @@ def test_training_stops_on_all_languages_or_on_the_one_of_the_column(
 
 def test_the_learning_rate_of_multilingual_models_is_never_divided() -> None:
     """Not even if the key is set for all experiments."""
-    loaded = reading.load({"scale": "demo", "lessons": {"divide_learning_rate_every": 3}}, CONFIG)
+    loaded = reading.load({"scale": "demo", "lessons": {"divide_learning_rate_every": 3}})
     expected = {
         "monolingual-en": 3,
         "bilingual": None,

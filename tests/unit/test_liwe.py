@@ -22,7 +22,6 @@ from pipeline.words.corpus import Sentences
 from pipeline.words.spelled import encode_characters, spellings
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary
 
-CONFIG = Path(__file__).parents[2] / "config"
 LIWE = Liwe(character_dim=3, max_word_length=4, layers=[5, 4])
 WORDS = {"en": ["", "ab", "c", "abc"], "ru": ["", "да", "a"]}
 
@@ -136,7 +135,7 @@ def test_a_word_only_in_test_captions_is_spelled_too(tmp_path: Path) -> None:
 
 def test_sizes_and_schedule_are_as_published() -> None:
     """Wehrmann et al. 2019 by its code, at scale paper; L-LIWE's characters have five times the numbers."""
-    paper = reading.load({"scale": "paper"}, CONFIG)
+    paper = reading.load({"scale": "paper"})
     for name, characters in (("liwe-s-ten", 24), ("liwe-l-ten", 120), ("liwe-s-two", 24), ("liwe-s-en", 24)):
         made = configuration.experiment_settings(paper, "multi30k", name, 0)
         assert made.liwe.as_values() == {
@@ -172,4 +171,4 @@ def test_sizes_and_schedule_are_as_published() -> None:
 )
 def test_what_does_not_fit_liwe_is_refused(experiment: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        reading.load({"scale": "demo", "experiments": {"liwe-s-ten": experiment}}, CONFIG)
+        reading.load({"scale": "demo", "experiments": {"liwe-s-ten": experiment}})

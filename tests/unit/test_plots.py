@@ -52,7 +52,7 @@ def test_lessons_figure_3_has_both_directions_and_languages_without_rows_of_a_se
         for metric in ("s2i_R@10", "i2s_R@10", "mR")
     ]
     svg = drawn(tmp_path, rows, draw_languages)
-    for text in ("text to image", "image to text", ">Monolingual<", ">Bilingual<", "scale demo, 2 seeds"):
+    for text in ("text to image", "image to text", ">Monolingual<", ">Bilingual<", "demo, 2 seeds"):
         assert svg.count(text) == 1
     assert svg.count(">English<") == svg.count(">German<") == 2
     assert "Other" not in svg

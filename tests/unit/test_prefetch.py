@@ -9,11 +9,9 @@ from pipeline.prefetch import prefetch_models
 from pipeline.settings import reading
 from pipeline.settings.hub import HubModels, hub_models
 
-CONFIG = Path(__file__).parents[2] / "config"
-
 
 def models(pairs: list[str], **user: Any) -> HubModels:
-    return hub_models(reading.load(user, CONFIG), pairs)
+    return hub_models(reading.load(user), pairs)
 
 
 def test_the_paper_scale_needs_its_three_networks_and_bert() -> None:

@@ -50,9 +50,7 @@ def report(
 
     claims_of: papers whose claims it judges.
     """
-    loaded = reading.load(
-        {"scale": "demo", "tables": {"mine": TABLE}, "report": ["mine", "table1"], **user}, ROOT / "config"
-    )
+    loaded = reading.load({"scale": "demo", "tables": {"mine": TABLE}, "report": ["mine", "table1"], **user})
     paths = write_evaluations(folder, test, images=100, trained_on=trained_on)
     papers = folder / "papers.csv"  # as if the paper had a name that HTML has to escape
     papers.write_text(PAPERS.read_text().replace("EmbN+NC+LC+LP (Full)", str(FULL["method"])))

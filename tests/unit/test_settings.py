@@ -22,7 +22,7 @@ CONFIG = Path(__file__).parents[2] / "config"
 
 
 def load(**user: object) -> Configuration:
-    return reading.load({"scale": "demo", **user}, CONFIG)
+    return reading.load({"scale": "demo", **user})
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ WORDS = {language: 20_000 + 100 * number for number, language in enumerate(TEN)}
 
 
 def of(name: str) -> TrainSettings:
-    return train_settings(load({"scale": "paper"}, CONFIG), "multi30k", name, 0)
+    return train_settings(load({"scale": "paper"}), "multi30k", name, 0)
 
 
 def test_smalr_has_own_vectors_entries_and_what_masking_learns() -> None:
@@ -90,7 +90,7 @@ def test_a_model_that_reads_characters_needs_all_of_itself_at_test_time() -> Non
 
 @pytest.fixture
 def tables(tmp_path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    settings = configuration.parameter_settings(CONFIG)
+    settings = configuration.parameter_settings()
     papers = CONFIG / "papers" / "parameters.csv"
     write_parameters(settings, papers, tmp_path / "table.csv", tmp_path / "comparison.csv")
     return pd.read_csv(tmp_path / "table.csv"), pd.read_csv(tmp_path / "comparison.csv")
@@ -118,8 +118,8 @@ def test_mules_comparison_is_worked_out_by_hand(
 @pytest.fixture
 def papers_settings() -> SmalrParameterSettings:
     """What the counts at the demo depend on: the paper's sizes."""
-    demo = reading.load({"scale": "demo"}, CONFIG)
-    return configuration.ten_language_settings(demo, "multi30k", CONFIG)
+    demo = reading.load({"scale": "demo"})
+    return configuration.ten_language_settings(demo, "multi30k")
 
 
 @pytest.fixture

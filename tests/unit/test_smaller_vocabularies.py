@@ -27,7 +27,6 @@ from pipeline.words.reduce import (
 )
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, vocabulary, write_vocabulary
 
-CONFIG = Path(__file__).parents[2] / "config"
 MODEL = Model(universal_dim=5, multimodal_dim=4, recurrent_init="pytorch", hidden_size=3, image_hidden_size=6)
 SETTINGS = ModelSettings(languages=["en", "fr"], model=MODEL, reduction="dictionary-5")
 PLAIN = ModelSettings(languages=["en", "fr"], model=MODEL)
@@ -161,7 +160,7 @@ def test_a_saved_model_reads_mapped_words_as_before(tmp_path: Path) -> None:
 
 def test_figure_3_has_the_reductions_of_the_papers_text() -> None:
     """PCA to 50, 100 and 200; the paper's text names the threshold 50, and 5, 10 and 25 are ours."""
-    settings = reading.load({"scale": "paper"}, CONFIG)
+    settings = reading.load({"scale": "paper"})
     found = {made.reduction: made for made in settings.experiments.values() if made.reduction}
     assert set(found) == {f"{kind}-{n}" for kind in ("frequency", "dictionary") for n in (5, 10, 25, 50)} | {
         f"pca-{n}" for n in (50, 100, 200)
@@ -183,4 +182,4 @@ def test_figure_3_has_the_reductions_of_the_papers_text() -> None:
 )
 def test_an_impossible_reduction_is_refused(experiment: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        reading.load({"scale": "demo", "experiments": {"mule-ten": experiment}}, CONFIG)
+        reading.load({"scale": "demo", "experiments": {"mule-ten": experiment}})

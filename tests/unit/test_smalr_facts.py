@@ -32,7 +32,7 @@ HUMAN = {"multi30k": ["en", "de", "fr", "cs"], "mscoco": ["en", "zh", "ja"]}  # 
 
 
 def load(scale: str = "demo", **user: object) -> Configuration:
-    return reading.load({"scale": scale, **user}, CONFIG)
+    return reading.load({"scale": scale, **user})
 
 
 @pytest.fixture(scope="module")

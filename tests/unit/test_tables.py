@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def settings(table: str, **user: Any) -> TableSettings:
-    return configuration.table_settings(reading.load({"scale": "demo", **user}, ROOT / "config"), table)
+    return configuration.table_settings(reading.load({"scale": "demo", **user}), table)
 
 
 def evaluations(folder: Path, of: TableSettings, shift: float = 0.0) -> list[Path]:

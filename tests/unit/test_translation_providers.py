@@ -21,11 +21,9 @@ from pipeline.settings.translations import (
 )
 from pipeline.translation.web import SERVICES
 
-CONFIG = Path(__file__).parents[2] / "config"
-
 
 def load(**user: object) -> Configuration:
-    return reading.load({"scale": "paper", **user}, CONFIG)
+    return reading.load({"scale": "paper", **user})
 
 
 @pytest.mark.parametrize(
@@ -112,7 +110,7 @@ def test_the_yaml_in_the_message_is_a_valid_configuration(tmp_path: Path) -> Non
     lines = message.splitlines()
     (written,) = (line for line in lines if line.startswith("  translation:"))
     (tmp_path / "mine.yaml").write_text(written)
-    mine = reading.load({"scale": "paper", **reading.read(tmp_path / "mine.yaml")}, CONFIG)
+    mine = reading.load({"scale": "paper", **reading.read(tmp_path / "mine.yaml")})
     assert mine.translation.default.as_values() == {"provider": "google"}
     assert missing_providers(mine, [("multi30k", "en-ja")]) == ""
 

@@ -5,14 +5,18 @@ import contextlib
 import inspect
 import os
 import sys
+from glob import glob
 from pathlib import Path
 
-sys.path.insert(0, workflow.basedir)
+# This repository, which may be another folder than that of the project, is imported here and by all jobs.
+HOME = str(Path(workflow.current_basedir).parents[1])
+sys.path.insert(0, HOME)
 
 # Jobs run the Python that runs Snakemake, also if its environment is not active; on a cluster's nodes too, which
 # read this file before their job. A conda environment, if one is asked for, comes before it.
 os.environ.update(
-    PATH=os.pathsep.join([os.path.dirname(sys.executable), *os.get_exec_path()])
+    PATH=os.pathsep.join([os.path.dirname(sys.executable), *os.get_exec_path()]),
+    PYTHONPATH=os.pathsep.join([HOME, *filter(None, [os.environ.get("PYTHONPATH")])]),
 )
 
 from pipeline.settings import reading
@@ -36,10 +40,8 @@ from pipeline.plan import (
     words,
 )
 from pipeline.plan.cells import table_names
-from pipeline.plan.plan import Plan, either, published_sources
+from pipeline.plan.plan import Plan, either
 from pipeline.stages import STAGES
-
-CONFIG = Path(workflow.basedir, "config")
 
 
 @contextlib.contextmanager
@@ -58,12 +60,8 @@ def refusing():
 
 with refusing():
     read_yaml_files(map(Path, workflow.configfiles), reading.HEADING)
-    SETTINGS = reading.load(config, CONFIG)
-    PLAN = Plan(
-        SETTINGS,
-        CONFIG,
-        published_sources(Path(workflow.basedir, paths.SOURCES_TABLE)),
-    )
+    SETTINGS = reading.load(config)
+    PLAN = Plan(SETTINGS)
     if workflow.is_main_process:  # not again in every job of a cluster
         check_paths(SETTINGS)
         images.check_backbones(PLAN)
@@ -150,8 +148,13 @@ def provider(function):
     }
 
 
+pathvars:
+    results=PLAN.results,
+    papers=paths.PAPERS,
+
+
 wildcard_constraints:
-    scale=PLAN.scale,
+    run=SETTINGS.run,
     dataset=either(PLAN.datasets),
     language="[a-z]{2}",
     source="[a-z]{2}",

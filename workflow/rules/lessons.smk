@@ -83,9 +83,9 @@ rule evaluate_lessons:
 
 rule draw_languages:
     input:
-        "results/comparison/lessons/figure3.csv",
+        "<results>/comparison/lessons/figure3.csv",
     output:
-        "results/lessons/figure3.svg",
+        "<results>/lessons/figure3.svg",
     localrule: True
     shell:
         "python -m pipeline draw-languages --comparison {input:q} --output {output:q} > {log:q} 2>&1"

@@ -1,16 +1,16 @@
-TEMPLATES = sorted(map(str, Path(workflow.basedir).glob("pipeline/report/templates/*")))
+TEMPLATES = sorted(glob(paths.own("pipeline/report/templates/*")))
 
 
 rule judge_claims:
     input:
         unpack(for_job(pages.judged_files)),
     output:
-        claims="results/claims.csv",
-        comparison="results/comparison/claims.csv",
+        claims="<results>/claims.csv",
+        comparison="<results>/comparison/claims.csv",
     localrule: True
     params:
         settings=for_job(configuration.claim_settings),
-        papers="config/papers",
+        papers=paths.PAPERS,
     shell:
         "python -m pipeline judge-claims --settings {params.settings:q} --evaluations {input.evaluations:q} "
         "--counts {input.counts:q} --claims {input.claims:q} --papers {params.papers} --output {output.claims:q} "
@@ -22,7 +22,7 @@ rule draw_retrieved:
         unpack(for_job(pages.figure_inputs)),
         templates=TEMPLATES,
     output:
-        "results/figure{number}.html",
+        "<results>/figure{number}.html",
     wildcard_constraints:
         number=either(pages.FIGURES),
     params:
@@ -41,7 +41,7 @@ rule write_report:
         captions=for_job(pages.captions, "files"),
         templates=TEMPLATES,
     output:
-        "results/report.html",
+        "<results>/report.html",
     localrule: True
     params:
         settings=for_job(configuration.report_settings),

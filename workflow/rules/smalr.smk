@@ -1,9 +1,9 @@
 # SMALR's Figures 1b and 3: recall against languages and parameters.
 rule draw_scaling:
     input:
-        "results/comparison/smalr/figure{number}.csv",
+        "<results>/comparison/smalr/figure{number}.csv",
     output:
-        "results/smalr/figure{number}.svg",
+        "<results>/smalr/figure{number}.svg",
     wildcard_constraints:
         number="1b|3",
     localrule: True
@@ -19,10 +19,10 @@ rule draw_scaling:
 rule count_smalr_parameters:
     input:
         unpack(for_job(tables.counted_vocabularies)),
-        papers="config/papers/smalr/parameters.csv",
+        papers="<papers>/smalr/parameters.csv",
     output:
-        table="results/smalr/parameters.csv",
-        comparison="results/comparison/smalr/parameters.csv",
+        table="<results>/smalr/parameters.csv",
+        comparison="<results>/comparison/smalr/parameters.csv",
     localrule: True
     params:
         settings=for_job(tables.smalr_parameter_settings),

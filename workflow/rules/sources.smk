@@ -9,12 +9,13 @@ rule download:
         disk_mb=for_job(sources.download_megabytes),
         mirror=SETTINGS.sources.mirror or "",
     params:
+        lock=paths.own("workflow/sources.lock"),
         urls=lambda w: PLAN.sources[w.file]["url"].split(),
         sha256=lambda w: PLAN.sources[w.file]["sha256"],
         bytes=lambda w: PLAN.sources[w.file]["bytes"],
     shell:
         "python -m pipeline download --url {params.urls:q} --file {wildcards.file:q} --sha256 {params.sha256:q} "
-        "--size {params.bytes} --mirror={resources.mirror:q} --lock workflow/sources.lock --output {output:q} > {log:q} 2>&1"
+        "--size {params.bytes} --mirror={resources.mirror:q} --lock {params.lock:q} --output {output:q} > {log:q} 2>&1"
 
 
 # The rules that read data on request say how to ask for them.

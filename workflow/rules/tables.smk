@@ -5,8 +5,8 @@ rule tabulate:
         unpack(for_job(tables.table_evaluations)),
         papers=for_job(tables.printed_numbers),
     output:
-        table="results/{table}.csv",
-        comparison="results/comparison/{table}.csv",
+        table="<results>/{table}.csv",
+        comparison="<results>/comparison/{table}.csv",
     wildcard_constraints:
         table=table_names(PLAN),
     localrule: True
@@ -22,13 +22,13 @@ rule compare:
     input:
         unpack(for_job(tables.compared_evaluations)),
     output:
-        "results/compare/{dataset}/{first}-vs-{second}.csv",
+        "<results>/compare/{dataset}/{first}-vs-{second}.csv",
     wildcard_constraints:
         first="[a-z0-9+-]+?",
         second="[a-z0-9+-]+",
     localrule: True
     params:
-        scale=PLAN.scale,
+        scale=SETTINGS.run,
     shell:
         "python -m pipeline compare --first {input.first:q} --second {input.second:q} --output {output:q} > {log:q} 2>&1"
 
@@ -36,11 +36,11 @@ rule compare:
 rule count_captions:
     input:
         captions=for_job(tables.counted_captions, "files"),
-        papers="config/papers/table1.csv",
+        papers="<papers>/table1.csv",
     output:
-        table="results/table1.csv",
-        comparison="results/comparison/table1.csv",
-        counts="results/counts.csv",
+        table="<results>/table1.csv",
+        comparison="<results>/comparison/table1.csv",
+        counts="<results>/counts.csv",
     localrule: True
     params:
         captions=for_job(tables.counted_captions, "arguments"),
@@ -55,15 +55,15 @@ rule measure_vocabulary_overlap:
     input:
         translation=for_job(tables.overlapping_text, "files", part="translation"),
         comparable=for_job(tables.overlapping_text, "files", part="comparable"),
-        papers="config/papers/lessons/table1.csv",
+        papers="<papers>/lessons/table1.csv",
     output:
-        table="results/lessons/table1.csv",
-        comparison="results/comparison/lessons/table1.csv",
+        table="<results>/lessons/table1.csv",
+        comparison="<results>/comparison/lessons/table1.csv",
     localrule: True
     params:
         translation=for_job(tables.overlapping_text, "arguments", part="translation"),
         comparable=for_job(tables.overlapping_text, "arguments", part="comparable"),
-        scale=PLAN.scale,
+        scale=SETTINGS.run,
     shell:
         "python -m pipeline measure-vocabulary-overlap --translation {params.translation:q} "
         "--comparable {params.comparable:q} --scale {params.scale} --papers {input.papers:q} "
@@ -72,13 +72,13 @@ rule measure_vocabulary_overlap:
 
 rule count_parameters:
     input:
-        papers="config/papers/parameters.csv",
+        papers="<papers>/parameters.csv",
     output:
-        table="results/parameters.csv",
-        comparison="results/comparison/parameters.csv",
+        table="<results>/parameters.csv",
+        comparison="<results>/comparison/parameters.csv",
     localrule: True
     params:
-        settings=for_job(tables.parameter_settings),
+        settings=lambda wildcards: configuration.parameter_settings().as_json(),
     shell:
         "python -m pipeline count-parameters --settings {params.settings:q} --papers {input.papers:q} "
         "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"

@@ -63,7 +63,7 @@ rule measure_translation_quality:
         **provider(translation.of_quality),
     shell:
         "python -m pipeline measure-translation-quality --source {wildcards.source} "
-        "--target {wildcards.target} --scale {wildcards.scale} --dataset {wildcards.dataset} "
+        "--target {wildcards.target} --scale {wildcards.run} --dataset {wildcards.dataset} "
         "{params.options:q} --captions {input.captions:q} --target-sentences {input.target_sentences:q} "
         "--dictionaries {input.dictionaries:q} --translator {input.translator:q} --cache {resources.cache:q} "
         "--requests-per-second {resources.rate} --gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
@@ -73,7 +73,7 @@ rule tabulate_translation_quality:
     input:
         for_job(translation.measured_pairs),
     output:
-        "results/translation-quality.csv",
+        "<results>/translation-quality.csv",
     localrule: True
     shell:
         "python -m pipeline tabulate-translation-quality --parts {input:q} --output {output:q} > {log:q} 2>&1"
