@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence
 
 from pipeline.common.devices import to_device
-from pipeline.models import prefixes, prefixes_gru
+from pipeline.models import prefixes
 from pipeline.models.embedding import Words, linear
 from pipeline.models.prefixes import prefix_tree
 from pipeline.models.recurrent import Recurrent, recurrent_layer
@@ -56,11 +56,8 @@ def last_states(recurrent: Recurrent, words: Words) -> Tensor:
 
     On a CPU, states after common prefixes of sentences are computed only once.
     """
-    if recurrent.weight_ih_l0.device.type == "cpu":
-        if isinstance(recurrent, nn.LSTM):
-            return prefixes.last_states(recurrent, words.vectors, prefix_tree(words.rows, words.lengths))
-        if isinstance(recurrent, nn.GRU):
-            return prefixes_gru.last_states(recurrent, words.vectors, prefix_tree(words.rows, words.lengths))
+    if words.vectors.device.type == "cpu" and isinstance(recurrent, nn.LSTM | nn.GRU):
+        return prefixes.last_states(recurrent, words.vectors, prefix_tree(words.rows, words.lengths))
     return packed_states(recurrent, words.in_order(), words.lengths)
 
 

@@ -1,33 +1,30 @@
-"""An LSTM over a prefix tree of sentences: each distinct prefix is computed once.
+"""An LSTM or a GRU over a prefix tree of sentences: each distinct prefix is computed once.
 
-The states of an LSTM after "a man in" are the same in every sentence with that prefix. A batch is therefore
-processed as a prefix tree (trie), level by level: one product with the recurrent weights for all distinct
-prefixes of t words. Padding is never computed, and a word's product with the input weights only once. The
-results are those of `nn.LSTM` except for the order of summation.
+The states after "a man in" are the same in every sentence with that prefix. A batch is therefore processed as
+a prefix tree (trie), level by level: one product with the recurrent weights for all distinct prefixes of t
+words. Padding is never computed, and a word's product with the input weights only once. The results are those
+of `nn.LSTM` and `nn.GRU` except for the order of summation.
 
 Sizes in comments: B sentences, W words of the longest, U distinct words, N prefixes (`prefix_tree`), n of
 them at one level, h hidden size.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pipeline.models.products import linear, product
-
-sigmoid_backward, tanh_backward = torch.ops.aten.sigmoid_backward, torch.ops.aten.tanh_backward
+from pipeline.models.products import linear
 
 
 @dataclass
 class PrefixTree:
     """The distinct prefixes of some sentences: prefixes of one word first, then of two words, and so on.
 
-    words: (N,) last word of each prefix, 0 to U - 1. parents: (N,) the prefix without its last word; 0 if
-    that is empty. levels: number of prefixes of 1, 2, ... words. sentences: (B,) the prefix that is the
-    whole sentence.
+    words: (N,) last word of each prefix, 0 to U - 1. levels: number of prefixes of 1, 2, ... words.
+    parents: (N,) place of the prefix without its last word among those of its length; 0 if that is empty.
+    sentences: (B,) the prefix that is the whole sentence.
     """
 
     words: Tensor
@@ -47,102 +44,44 @@ def prefix_tree(rows: Tensor, lengths: Tensor) -> PrefixTree:
     same = np.logical_and.accumulate(words[1:] == words[:-1], axis=1)
     first = is_word.copy()  # whether the prefix occurs for the first time
     first[1:] &= ~same
-    number = first.T.cumsum().reshape(first.T.shape) - 1  # (W, B) of each sentence's prefixes
+    number = first.T.cumsum(1) - 1  # (W, B) of each sentence's prefixes, among those of a length
     parents = np.vstack([np.zeros_like(number[:1]), number[:-1]])
+    levels = first.sum(0)
+    number += (levels.cumsum() - levels)[:, None]
     sentences = np.empty_like(order)
     sentences[order] = number[lengths.numpy()[order] - 1, np.arange(len(order))]
     last_words, parents_of_first = (torch.from_numpy(values[first.T]) for values in (words.T, parents))
-    return PrefixTree(last_words, parents_of_first, first.sum(0).tolist(), torch.from_numpy(sentences))
+    return PrefixTree(last_words, parents_of_first, levels.tolist(), torch.from_numpy(sentences))
 
 
-def last_states(lstm: nn.LSTM, vectors: Tensor, tree: PrefixTree) -> Tensor:
-    """The LSTM's hidden states (B, h) after the last words, from the vectors (U, d) of the distinct words."""
-    input_weight, weight, input_bias, bias = lstm.all_weights[0]
-    inputs = linear(vectors, input_weight) + (input_bias + bias)
-    states: Tensor = _States.apply(inputs, weight, tree)
-    return states[tree.sentences]
+def last_states(recurrent: nn.LSTM | nn.GRU, vectors: Tensor, tree: PrefixTree) -> Tensor:
+    """The hidden states (B, h) after the last words, from the vectors (U, d) of the distinct words."""
+    input_weight, weight, input_bias, bias = recurrent.all_weights[0]
+    inputs = (linear(vectors, input_weight) + input_bias).index_select(0, tree.words)
+    step = _lstm if isinstance(recurrent, nn.LSTM) else _gru
+    state = (vectors.new_zeros(1, recurrent.hidden_size),) * 2  # of the empty prefix: hidden state and cell
+    hidden = []
+    for level, parents in zip(inputs.split(tree.levels), tree.parents.split(tree.levels), strict=True):
+        before, cells = (each.index_select(0, parents) for each in state)
+        state = step(level, linear(before, weight) + bias, before, cells)
+        hidden.append(state[0])
+    return torch.cat(hidden).index_select(0, tree.sentences)
 
 
-class _States(torch.autograd.Function):
-    """Hidden states (N, h) of all prefixes, from the distinct words' contributions to the gates (U, 4h).
-
-    The weight is (4h, h), its gates in PyTorch's order: input, forget, cell, output.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, inputs: Tensor, weight: Tensor, tree: PrefixTree) -> Tensor:
-        gates = inputs[tree.words]  # (N, 4h)
-        cells, tanh_cells, states = inputs.new_zeros(3, len(gates), weight.shape[1]).unbind()
-        end = 0
-        for count in tree.levels:
-            begin, end = end, end + count
-            level, parents = slice(begin, end), tree.parents[begin:end]
-            if begin:
-                gates[level].add_(product(states[parents], weight))
-            enter, keep, new, out = _activate(gates[level])
-            if begin:
-                torch.mul(keep, cells[parents], out=cells[level])
-            cells[level].addcmul_(enter, new)
-            torch.tanh(cells[level], out=tanh_cells[level])
-            torch.mul(out, tanh_cells[level], out=states[level])
-        ctx.save_for_backward(weight, gates, cells, tanh_cells, states)
-        ctx.tree, ctx.distinct = tree, len(inputs)
-        return states
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
-        weight, gates, cells, tanh_cells, states = ctx.saved_tensors
-        tree, first = ctx.tree, ctx.tree.levels[0]
-        to_states, to_cells, to_gates = gradients[0].clone(), torch.zeros_like(cells), torch.empty_like(gates)
-        begin = len(gates)
-        for count in reversed(tree.levels):
-            begin, level = begin - count, slice(begin - count, begin)
-            parents = tree.parents[level]
-            cells_before = cells[parents] if begin else torch.zeros_like(cells[level])
-            to_before = _cell_backward(
-                gates[level],
-                tanh_cells[level],
-                cells_before,
-                to_states[level],
-                to_cells[level],
-                to_gates[level],
-            )
-            if begin:
-                to_cells.index_add_(0, parents, to_before)
-                to_states.index_add_(0, parents, product(to_gates[level], weight.T))
-        to_weight = product(states[tree.parents[first:]].T, to_gates[first:].T).T
-        to_inputs = gates.new_zeros(ctx.distinct, gates.shape[1]).index_add_(0, tree.words, to_gates)
-        return to_inputs, to_weight, None
+State = tuple[Tensor, Tensor]
 
 
-def _activate(gates: Tensor) -> tuple[Tensor, ...]:
-    """The four gates (n, h) of (n, 4h), after their sigmoids and tanh, in place."""
-    size = gates.shape[1] // 4
-    gates[:, : 2 * size].sigmoid_()
-    gates[:, 2 * size : 3 * size].tanh_()
-    gates[:, 3 * size :].sigmoid_()
-    return gates.chunk(4, 1)
+def _lstm(inputs: Tensor, recurrent: Tensor, before: Tensor, cells: Tensor) -> State:
+    """Hidden states and cells (n, h) from the contributions (n, 4h) of the words and of the states before."""
+    enter, keep, new, out = (inputs + recurrent).chunk(4, 1)
+    cells = keep.sigmoid() * cells + enter.sigmoid() * new.tanh()
+    return out.sigmoid() * cells.tanh(), cells
 
 
-def _cell_backward(
-    gates: Tensor,
-    tanh_cells: Tensor,
-    cells_before: Tensor,
-    to_states: Tensor,
-    to_cells: Tensor,
-    to_gates: Tensor,
-) -> Tensor:
-    """Fill `to_gates` (n, 4h), the gradient before the activations; return the parents' cells' gradient (n,
-    h).
-
-    Args:
-        tanh_cells: tanh of the cells. cells_before: the cells of the parents.
-    """
-    enter, keep, new, out = gates.chunk(4, 1)
-    to_cells = to_cells + tanh_backward(to_states * out, tanh_cells)
-    to_enter, to_keep, to_new, to_out = to_gates.chunk(4, 1)
-    sigmoid_backward(to_cells * new, enter, grad_input=to_enter)
-    sigmoid_backward(to_cells * cells_before, keep, grad_input=to_keep)
-    tanh_backward(to_cells * enter, new, grad_input=to_new)
-    sigmoid_backward(to_states * tanh_cells, out, grad_input=to_out)
-    return to_cells * keep
+def _gru(inputs: Tensor, recurrent: Tensor, before: Tensor, cells: Tensor) -> State:
+    """Hidden states (n, h) from the contributions (n, 3h) of the words and of the states before; no cells."""
+    size = before.shape[1]
+    to_gates, to_new = inputs.split([2 * size, size], 1)
+    from_state, to_candidate = recurrent.split([2 * size, size], 1)
+    reset, keep = (to_gates + from_state).sigmoid().chunk(2, 1)
+    return torch.lerp((to_new + reset * to_candidate).tanh(), before, keep), cells

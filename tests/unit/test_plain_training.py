@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from benchmarks import training as benchmark
 from benchmarks.plain_training import Item, PaddedBatch, padded_batch, plain_objective
 from pipeline.common.errors import InputError
-from pipeline.models import prefixes, prefixes_gru
+from pipeline.models import prefixes
 from pipeline.models.branches import packing
 from pipeline.models.model import RetrievalModel
 from pipeline.models.prefixes import prefix_tree
@@ -92,8 +92,7 @@ def both_ways(
     ids, lengths = torch.randint(0, words, (count, most)), torch.randint(1, most + 1, (count,))
     packed = pack_padded_sequence(vectors[ids], lengths, batch_first=True, enforce_sorted=False)
     rows = ids[torch.arange(most) < lengths[:, None]]
-    of_tree = prefixes.last_states if isinstance(layer, nn.LSTM) else prefixes_gru.last_states
-    found = of_tree(layer, vectors, prefix_tree(rows, lengths))  # type: ignore[arg-type]
+    found = prefixes.last_states(layer, vectors, prefix_tree(rows, lengths))  # type: ignore[arg-type]
     state = layer(packed)[1]
     expected = (state[0] if isinstance(state, tuple) else state)[0]
     weight, inputs = torch.randn_like(expected), [vectors, *layer.parameters()]
@@ -122,12 +121,12 @@ def test_single_words_and_longer_sentences_in_float32(cell: type[nn.LSTM | nn.GR
 
 
 def test_a_prefix_tree_by_hand() -> None:
-    """0 1, 0 1 2, 3 and 0 2: the words 0 and 3; 0 1 and 0 2; 0 1 2."""
-    tree = prefix_tree(torch.tensor([0, 1, 0, 1, 2, 3, 0, 2]), torch.tensor([2, 3, 1, 2]))
-    assert tree.levels == [2, 2, 1]
-    assert tree.words.tolist() == [0, 3, 1, 2, 2]
-    assert tree.parents.tolist() == [0, 0, 0, 0, 2]
-    assert tree.sentences.tolist() == [2, 4, 1, 3]
+    """0 1, 0 1 2, 3 4 and 0 2: the words 0 and 3; 0 1, 0 2 and 3 4; 0 1 2."""
+    tree = prefix_tree(torch.tensor([0, 1, 0, 1, 2, 3, 4, 0, 2]), torch.tensor([2, 3, 2, 2]))
+    assert tree.levels == [2, 3, 1]
+    assert tree.words.tolist() == [0, 3, 1, 2, 4, 2]
+    assert tree.parents.tolist() == [0, 0, 0, 0, 1, 0]
+    assert tree.sentences.tolist() == [2, 5, 4, 3]
 
 
 def test_a_cpu_has_only_float32() -> None:
