@@ -1,14 +1,33 @@
-"""Samples: of each image's captions and halves of the training images (*Lessons*), or a fraction of these.
+"""Samples: of images for a split, of each image's captions, and halves and fractions of the training images.
 
 A sample depends only on its seed and on what is sampled, so that experiments share captions and images.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import pandas as pd
 
 from pipeline.common.errors import InputError
+from pipeline.datasets.split import Split
+
+
+def sampled_split(images: Collection[str], test: int, val: int, seed: int) -> Split:
+    """Draw test and validation images without replacement; the order of `images` does not matter.
+
+    Returns:
+        The sampled images, and no others.
+
+    Raises:
+        InputError: fewer images than requested.
+    """
+    if len(images) < test + val:
+        raise InputError(
+            f"{test} test and {val} validation images are requested, but there are only {len(images)} to "
+            "sample from. Request fewer, or give more captions."
+        )
+    order = np.random.default_rng(seed).permutation(sorted(images))
+    return {str(image): "test" if place < test else "val" for place, image in enumerate(order[: test + val])}
 
 
 def caption_sample(part: pd.DataFrame, each: int, seed: int) -> pd.DataFrame:

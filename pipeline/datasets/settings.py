@@ -81,7 +81,6 @@ class Dataset(SourceKeys):
         return [code for code in self.languages if self.caption_origins.get(code, "human") == "human"]
 
     def contradictions(self) -> Iterator[str]:
-        yield from super().contradictions()
         yield from self._of_source()
         codes_of_keys: dict[str, set[str]] = {
             "caption_origins": set(self.caption_origins),

@@ -5,10 +5,10 @@ Each source is a module of `pipeline/datasets/sources` with an object `SOURCE`; 
 numpy.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from pipeline.common.block import Block, Count, PathText, Seed, Sparse, Text
 from pipeline.common.errors import InputError
@@ -47,8 +47,6 @@ class DataOnRequest(NamedTuple):
 class SourceKeys(Sparse):
     """Keys of a data set that its source may read, in the configuration and in a stage's `--settings`."""
 
-    nulls: ClassVar[frozenset[str]] = frozenset(("test_images", "val_images"))
-
     source: Text
     captions: PathText | None = None
     """for source custom: the path of a CSV file with columns image, language, caption, or of Karpathy's or
@@ -58,7 +56,7 @@ class SourceKeys(Sparse):
     """
     split: PathText | None = None
     """for source multi30k: multi30k (its own split), or flickr8k (only the images that are also in Flickr8k,
-    in its split); for source custom: the path of a CSV file with columns image, split
+    in its split); for sources custom and mscoco: the path of a CSV file with columns image, split
     """
     sample_size: Count | None = None
     """for source mscoco: number of test images, and of validation images, sampled from those captioned in all
@@ -66,14 +64,6 @@ class SourceKeys(Sparse):
     """
     split_seed: Seed | None = None
     """seed of the sampled split (sources mscoco and custom)"""
-    test_images: PathText | None = None
-    """a list of the test images, instead of sampling them"""
-    val_images: PathText | None = None
-    """a list of the validation images, instead of sampling them"""
-
-    def contradictions(self) -> Iterator[str]:
-        if (self.test_images is None) != (self.val_images is None):
-            yield ": test_images and val_images go together; give both or neither"
 
     def only(self, groups: KeyGroups) -> "SourceKeys":
         """The source and the keys of the first group whose first key is set, so that a stage gets no others.

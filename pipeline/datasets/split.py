@@ -75,12 +75,27 @@ def read_split(path: Path) -> Split:
     wrong = [row["split"] for row in rows if row["split"] not in SPLITS]
     again = [image for image, count in Counter(images).items() if count > 1]
     mistakes = [f"{len(wrong)} splits are not train, val or test, first {wrong[0]!r}"] if wrong else []
-    mistakes += [f"{len(again)} images are in it more than once: {first_few(again)}"] if again else []
+    mistakes += [f"{len(again)} images are in it more than once: {_first_few(again)}"] if again else []
     raise_together(mistakes, f"{path}: not a split of images:")
     return {row["image"]: row["split"] for row in rows}
 
 
-def first_few(names: list[str]) -> str:
+def predefined_split(path: Path, image_list: Path | None = None) -> Split:
+    """The split of a user's file; `a.jpg` is the image a.
+
+    Raises:
+        InputError: as `read_split` and `limit_to_list`, if two names refer to one image, or a split is empty.
+    """
+    split_of_names = read_split(path)
+    split = {image_name(image): name for image, name in split_of_names.items()}
+    mistakes = [f"no image is in the split {name}" for name in SPLITS if name not in split.values()]
+    if len(split) < len(split_of_names):
+        mistakes.append(f"{len(split_of_names) - len(split)} images are in it under more than one name")
+    raise_together(mistakes, f"{path}: not a split of images:")
+    return {image: split[image] for image in limit_to_list(split, image_list)}
+
+
+def _first_few(names: list[str]) -> str:
     """The first few of some names, and how many more there are."""
     more = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
     return ", ".join(names[:_MAX_SHOWN]) + more

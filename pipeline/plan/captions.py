@@ -117,17 +117,12 @@ def own_tokens(plan: Plan, dataset: str) -> list[str]:
 
 def split_sources(plan: Plan, dataset: str) -> list[str]:
     """Published files that a data set's split is read from, or the user's own file."""
-    data = plan.datasets[dataset]
+    data, source = plan.datasets[dataset], plan.source(dataset)
+    if data.split and not source.splits:
+        return [data.split]
     if data.source == "custom":
-        return [data.split or str(data.captions)]
-    return _matching(published_texts(plan, data), plan.source(dataset).split_files)
-
-
-def split_lists(plan: Plan, dataset: str) -> list[str]:
-    """The user's lists of images that decide a split."""
-    data = plan.datasets[dataset]
-    lists = [data.test_images, data.val_images, plan.settings.images.list]
-    return [path for path in lists if path]
+        return [str(data.captions)]
+    return _matching(published_texts(plan, data), source.split_files)
 
 
 def split_settings(plan: Plan, dataset: str) -> SourceKeys:

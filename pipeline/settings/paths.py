@@ -17,7 +17,7 @@ _KINDS = {
     "images": {"features": FILE, "list": FILE, "weights": FILE},
     "translation": {"dictionaries": FOLDER},
     "bert": {"model": FOLDER},
-    "datasets": {"captions": FILE, "split": FILE, "images": EITHER, "test_images": FILE, "val_images": FILE},
+    "datasets": {"captions": FILE, "split": FILE, "images": EITHER},
 }
 # Values that are names, not paths.
 _NAMES = {

@@ -24,7 +24,7 @@ HEADING = "The configuration has mistakes:"
 
 # Keys that make a data set the paper's own, besides its languages. The place of its photographs does not
 # matter, nor, for MSCOCO, whose sample is lost, which images of that number are sampled.
-_OF_THE_DATA = ("source", "captions", "split", "sample_size", "test_images", "val_images", "stands_for")
+_OF_THE_DATA = ("source", "captions", "split", "sample_size", "stands_for")
 
 
 def load(user: Mapping[str, Any]) -> Configuration:

@@ -19,7 +19,7 @@ EVERYWHERE: dict[str, Any] = {
             "images": "mine/images",
             "languages": ["en", "sw"],
         },
-        "mscoco": {"test_images": "mine/test.txt", "val_images": "mine/val.txt"},
+        "mscoco": {"split": "mine/coco.csv"},
     },
     "sources": {"mirror": "mine/mirror"},
     "images": {
@@ -36,8 +36,7 @@ KEYS = [
     "datasets.mine.captions: mine/sw.csv",
     "datasets.mine.split: mine/split.csv",
     "datasets.mine.images: mine/images",
-    "datasets.mscoco.test_images: mine/test.txt",
-    "datasets.mscoco.val_images: mine/val.txt",
+    "datasets.mscoco.split: mine/coco.csv",
     "sources.mirror: mine/mirror",
     "images.features: mine/main.h5",
     "images.list: mine/list.txt",

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.sources.custom import own_captions_in, own_predefined, own_split, read_own, tenths
-from pipeline.datasets.split import read_split
+from pipeline.datasets.sources.custom import own_captions_in, own_split, read_own, tenths
+from pipeline.datasets.split import predefined_split, read_split
 from pipeline.datasets.table import read_captions
 
 
@@ -235,13 +235,13 @@ def test_a_split_in_the_table_is_kept_and_a_list_restricts_it(tmp_path: Path) ->
 def test_images_of_a_predefined_split_are_named_as_in_the_captions(tmp_path: Path) -> None:
     split = tmp_path / "split.csv"
     split.write_text("image,split\nred1.png,train\nred2,val\nred3.jpg,test\n")
-    assert own_predefined(split) == {"red1": "train", "red2": "val", "red3": "test"}
+    assert predefined_split(split) == {"red1": "train", "red2": "val", "red3": "test"}
 
 
 def test_a_predefined_split_needs_every_part_and_each_image_once(tmp_path: Path) -> None:
     split = tmp_path / "split.csv"
     split.write_text("image,split\nred1.png,train\nred1.jpg,val\n")
     with pytest.raises(InputError) as mistakes:
-        own_predefined(split)
+        predefined_split(split)
     assert "no image is in the split test" in str(mistakes.value)
     assert "1 images are in it under more than one name" in str(mistakes.value)

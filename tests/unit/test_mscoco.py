@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.sample_split import predefined_split, sampled_split
+from pipeline.datasets.sampling import sampled_split
 from pipeline.datasets.select import original_captions
 from pipeline.datasets.source import SourceKeys
 from pipeline.datasets.sources.mscoco import (
@@ -210,49 +210,6 @@ def test_too_few_images_to_sample_from_are_counted() -> None:
         sampled_split(["1", "2", "3", "4", "5"], 3, 3, 0)
 
 
-ELIGIBLE = [f"COCO_train2014_{number:012d}" for number in (9, 25, 30, 400)]
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "9\n400\n",
-        "COCO_train2014_000000000009.jpg\r\ntrain2014/COCO_train2014_000000000400.jpg\r\n\r\n",
-        "000000000009.jpg\n000000000400",
-        "\ufeffid,image\n1,9\n2,COCO_train2014_000000000400\n",
-        "image,split\n9,test\n25,train\n30,val\n400,test\n",
-    ],
-)
-def test_lists_name_images_by_id_file_or_number(tmp_path: Path, content: str) -> None:
-    (tmp_path / "test").write_text(content, encoding="utf-8", newline="")
-    (tmp_path / "val.txt").write_text("30\n")
-    assert predefined_split({"test": tmp_path / "test", "val": tmp_path / "val.txt"}, ELIGIBLE) == {
-        ELIGIBLE[0]: "test",
-        ELIGIBLE[3]: "test",
-        ELIGIBLE[2]: "val",
-    }
-
-
-def test_all_mistakes_of_both_lists_are_reported(tmp_path: Path) -> None:
-    test, val, none = tmp_path / "test.txt", tmp_path / "val.txt", tmp_path / "none.txt"
-    test.write_text("9\n31\nCOCO_val2014_000000000025\n9\n")
-    val.write_text("30\n9\n")
-    with pytest.raises(InputError) as caught:
-        predefined_split({"test": test, "val": val}, ELIGIBLE)
-    for part in (
-        "test.txt: 2 of its 4 test images are not among the 4",
-        "31, COCO_val2014_000000000025",
-        f"test.txt: 1 images are in the lists already: {ELIGIBLE[0]}",
-        f"val.txt: 1 images are in the lists already: {ELIGIBLE[0]}",
-    ):
-        assert part in str(caught.value)
-    val.write_text("\n")
-    with pytest.raises(InputError, match=r"val\.txt: names no val images"):
-        predefined_split({"test": test, "val": val}, ELIGIBLE)
-    with pytest.raises(InputError, match=r"none\.txt: .* not there"):
-        predefined_split({"test": none, "val": val}, ELIGIBLE)
-
-
 def run(stage: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pipeline", stage, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])
@@ -266,7 +223,7 @@ def test_the_stages_write_a_reusable_split_and_the_captions(tmp_path: Path) -> N
     assert made.returncode == 0, made.stderr
     names = read_split(split)
     assert pd.Series(names).value_counts().to_dict() == {"train": 44, "test": 8, "val": 8}
-    lists = mscoco(test_images=str(split), val_images=str(split))
+    lists = mscoco(split=str(split))
     made = run("split", *asked, "--settings", lists, "--output", again)
     assert made.returncode == 0, made.stderr
     assert again.read_bytes() == split.read_bytes()
@@ -311,8 +268,7 @@ def mscoco(**keys: Any) -> str:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        (mscoco(test_images="x"), ["test_images and val_images go together"]),
-        (mscoco(), ["source mscoco needs test_images or sample_size"]),
+        (mscoco(), ["source mscoco needs split or sample_size"]),
         ('{"source": "multi30k", "split": "x"}', ["found 'x', expected multi30k or flickr8k"]),
         (mscoco(sample_size=0, split_seed="x"), ["sample_size: found 0", "split_seed: found 'x'"]),
         (mscoco(sample_size=3), ["--requested is missing, the path of on-request/coco-cn"]),
@@ -333,6 +289,6 @@ def test_a_split_depends_on_no_key_that_does_not_decide_it() -> None:
     """So that an edit of another key samples no split again."""
     keys = SourceKeys(source="mscoco", images="mscoco", sample_size=3, split_seed=0)
     assert keys.only(SOURCE.split_keys).as_values() == {"source": "mscoco", "sample_size": 3, "split_seed": 0}
-    lists = SourceKeys(**keys.as_values(), test_images="x", val_images="y").only(SOURCE.split_keys)
-    assert lists.as_values() == {"source": "mscoco", "test_images": "x", "val_images": "y"}
+    lists = SourceKeys(**keys.as_values(), split="x").only(SOURCE.split_keys)
+    assert lists.as_values() == {"source": "mscoco", "split": "x"}
     assert keys.only(SOURCE.caption_keys).as_values() == {"source": "mscoco"}

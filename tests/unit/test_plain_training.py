@@ -92,7 +92,7 @@ def both_ways(
     ids, lengths = torch.randint(0, words, (count, most)), torch.randint(1, most + 1, (count,))
     packed = pack_padded_sequence(vectors[ids], lengths, batch_first=True, enforce_sorted=False)
     rows = ids[torch.arange(most) < lengths[:, None]]
-    found = prefixes.last_states(layer, vectors, prefix_tree(rows, lengths))  # type: ignore[arg-type]
+    found = prefixes.last_states(layer, vectors, prefix_tree(rows, lengths))
     state = layer(packed)[1]
     expected = (state[0] if isinstance(state, tuple) else state)[0]
     weight, inputs = torch.randn_like(expected), [vectors, *layer.parameters()]

@@ -324,12 +324,6 @@ CONTRADICTIONS: list[tuple[dict[str, Any], list[str]]] = [
         {"scale": "paper", **dataset("multi30k", split="flickr30k")},
         ["multi30k.split: found 'flickr30k'"],
     ),
-    (
-        dataset(
-            "coco", source="mscoco", images="mscoco", languages=["en"], sample_size=10, test_images="a.txt"
-        ),
-        ["test_images and val_images go together"],
-    ),
     ({"images": {"crop": 300}}, ["images.crop: 300", "resize"]),
     (translated(model="opus-mt-en-de"), ["translation.default", "one target language only"]),
     (translated(model="{source}{target}", prefix=">>fra<<"), [">>fra<<", "one target language only"]),

@@ -3,17 +3,16 @@ rule split:
     input:
         sources=for_job(captions.split_sources),
         requested=for_job(captions.requested_of_split),
-        lists=for_job(captions.split_lists),
+        image_list=SETTINGS.images.list or [],
     output:
         paths.SPLIT,
     wildcard_constraints:
         dataset=captions.datasets_read_by(PLAN, "read_split"),
     params:
         settings=for_job(captions.split_settings),
-        images=SETTINGS.images.list or [],
         requested=lambda w, input: input.requested[:1],
     shell:
-        "python -m pipeline split --settings {params.settings:q} --image-list {params.images:q} "
+        "python -m pipeline split --settings {params.settings:q} --image-list {input.image_list:q} "
         "--requested {params.requested:q} --output {output:q} > {log:q} 2>&1"
 
 

@@ -5,13 +5,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipeline.common.errors import InputError, raise_together
+from pipeline.common.errors import InputError
 from pipeline.datasets.caption_files import caption_rows
 from pipeline.datasets.captions import COLUMNS, SPLITS, Caption
 from pipeline.datasets.published import require_language
-from pipeline.datasets.sample_split import sampled_split
 from pipeline.datasets.source import Inputs, Source, SourceKeys
-from pipeline.datasets.split import Split, image_name, limit_to_list, read_split, whole_split
+from pipeline.datasets.split import Split, image_name, limit_to_list, predefined_split, whole_split
 
 log = logging.getLogger("pipeline")
 
@@ -75,21 +74,6 @@ def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
     return whole_split(images, split if has_split else tenths(set(images), seed))
 
 
-def own_predefined(path: Path, image_list: Path | None = None) -> Split:
-    """The split of a user's file, whose images are named as in a table of captions: `a.jpg` is the image a.
-
-    Raises:
-        InputError: as `read_split` and `limit_to_list`, if two names refer to one image, or a split is empty.
-    """
-    split_of_names = read_split(path)
-    split = {image_name(image): name for image, name in split_of_names.items()}
-    mistakes = [f"no image is in the split {name}" for name in SPLITS if name not in split.values()]
-    if len(split) < len(split_of_names):
-        mistakes.append(f"{len(split_of_names) - len(split)} images are in it under more than one name")
-    raise_together(mistakes, f"{path}: not a split of images:")
-    return {image: split[image] for image in limit_to_list(split, image_list)}
-
-
 def own_captions_in(path: Path, language: str, split: Mapping[str, str]) -> list[Caption]:
     """A table's captions in one language of the images of a split.
 
@@ -113,6 +97,8 @@ def own_captions_in(path: Path, language: str, split: Mapping[str, str]) -> list
 
 def tenths(images: set[str], seed: int) -> Split:
     """Draw a tenth of the images for testing and a tenth for validation, at least one of each."""
+    from pipeline.datasets.sampling import sampled_split  # imports pandas, which takes a second
+
     if len(images) < 3:
         raise InputError(
             f"There are {len(images)} images; three are needed to train, validate and test. Give more."
@@ -127,7 +113,7 @@ def tenths(images: set[str], seed: int) -> Split:
 
 def _read_split(keys: SourceKeys, inputs: Inputs) -> Split:
     if keys.split:
-        return own_predefined(Path(keys.split), inputs.image_list)
+        return predefined_split(Path(keys.split), inputs.image_list)
     assert keys.captions, "the other group of split_keys"
     return own_split(Path(keys.captions), keys.split_seed or 0, inputs.image_list)
 

@@ -16,9 +16,8 @@ from pipeline.common.errors import InputError
 from pipeline.common.files import reading
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.published import members, require_language, split_lines
-from pipeline.datasets.sample_split import predefined_split, sampled_split
 from pipeline.datasets.source import DataOnRequest, Inputs, Source, SourceKeys
-from pipeline.datasets.split import Split, limit_to_list, whole_split
+from pipeline.datasets.split import Split, limit_to_list, predefined_split, whole_split
 
 log = logging.getLogger("pipeline")
 
@@ -137,13 +136,14 @@ def _contents(folder: Path, language: str) -> list[dict[str, Any]]:
 
 
 def _read_split(keys: SourceKeys, inputs: Inputs) -> Split:
+    from pipeline.datasets.sampling import sampled_split  # imports pandas, which takes a second
+
+    if keys.split:
+        return predefined_split(Path(keys.split), inputs.image_list)
     assert inputs.on_request is not None, "the stage asks for it"
     captioned_images = read_images(inputs.downloads, inputs.on_request)
     images = limit_to_list(captioned_images.with_captions, inputs.image_list)
     candidates = captioned_images.in_all & set(images)
-    if keys.test_images and keys.val_images:
-        lists = {"test": Path(keys.test_images), "val": Path(keys.val_images)}
-        return whole_split(images, predefined_split(lists, candidates))
     assert keys.sample_size, "the other group of split_keys"
     sample = sampled_split(candidates, keys.sample_size, keys.sample_size, keys.split_seed or 0)
     return whole_split(images, sample)
@@ -155,7 +155,7 @@ def _read_captions(keys: SourceKeys, inputs: Inputs, language: str, split: Split
 
 SOURCE = Source(
     needs=("images", "sample_size", "split_seed"),
-    split_keys=(("test_images", "val_images"), ("sample_size", "split_seed")),
+    split_keys=(("split",), ("sample_size", "split_seed")),
     downloads=("mscoco", "yjcaptions"),
     caption_files={"en": "annotations", "ja": "yjcaptions"},
     on_request=DataOnRequest("coco_cn", "on-request/coco-cn", "**/imageid.*-caption.txt", ("zh",)),
