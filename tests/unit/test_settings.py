@@ -14,6 +14,7 @@ from pipeline.settings import reading
 from pipeline.settings import stages as configuration
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.merge import merge
+from pipeline.settings.paths import check_paths
 from pipeline.settings.schema import schema
 from pipeline.tables.cells import cells
 from pipeline.training.settings import LessonsSettings, TrainSettings
@@ -25,23 +26,17 @@ def load(**user: object) -> Configuration:
     return reading.load({"scale": "demo", **user})
 
 
-@pytest.fixture
-def flickr8k_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The paths that the files of the small version name by environment variables."""
-    for name in ("MIRROR", "FLICKR8K", "DICTIONARIES"):
-        monkeypatch.setenv(f"MULTILINGUAL_{name}", str(tmp_path))
-    (tmp_path / "features-resnet50.h5").touch()
-    (tmp_path / "images.csv").touch()
-
-
 @pytest.mark.parametrize("file", sorted(CONFIG.glob("*-*.yaml")), ids=lambda file: file.stem)
-@pytest.mark.usefixtures("flickr8k_paths")
-def test_the_files_for_configfile_are_valid(file: Path) -> None:
-    """Over the files that the command at its top names before it."""
+def test_the_files_for_configfile_are_valid(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over the files that the command at its top names before it; they need no file that a clone lacks."""
+    monkeypatch.chdir(CONFIG.parent)
     settings: dict[str, Any] = {}
     for name in dict.fromkeys(re.findall(r"config/([\w-]+\.yaml)", file.read_text().partition("\n#\n")[0])):
         settings = merge(settings, reading.read(CONFIG / name))
-    assert load(**settings).scale == ("flickr8k" if file.stem.startswith("flickr8k-") else "demo")
+    assert "$" not in file.read_text()
+    found = load(**settings)
+    check_paths(found)
+    assert found.scale == ("flickr8k" if file.stem.startswith("flickr8k-") else "demo")
 
 
 def test_an_empty_block_empties_pairs_weights_and_origins_and_no_other() -> None:

@@ -5,7 +5,6 @@ Values that the paper leaves open are explained in docs/smalr.md, and shown by t
 
 from collections.abc import Mapping
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +25,6 @@ from pipeline.settings.translations import (
 )
 from pipeline.tables.averages import columns_of_rows
 
-CONFIG = Path(__file__).parents[2] / "config"
 TEN = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]  # as Tables 1 and 2 print them
 HUMAN = {"multi30k": ["en", "de", "fr", "cs"], "mscoco": ["en", "zh", "ja"]}  # "Metrics"
 
