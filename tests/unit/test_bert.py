@@ -124,6 +124,9 @@ def test_every_caption_of_every_split_finds_its_vector(folder: Path, tmp_path: P
     taken = corpus.take(np.array([3, 1])).vectors
     assert taken is not None
     torch.testing.assert_close(taken, corpus.vectors[[3, 1]])
+    left = corpus.of_images(np.array([False, True, False, True])).vectors
+    assert left is not None
+    torch.testing.assert_close(left, corpus.vectors[[1, 3]])
 
 
 def test_a_caption_without_a_vector_is_an_error(folder: Path, tmp_path: Path) -> None:

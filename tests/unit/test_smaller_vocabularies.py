@@ -176,6 +176,10 @@ def test_figure_3_has_the_reductions_of_the_papers_text() -> None:
     [
         ({"reduction": "pca-50", "vectors": "muse"}, "needs vectors: fasttext; found muse"),
         ({"reduction": "dictionary-5", "languages": ["de"]}, "dictionary-5 reads words as English"),
+        (
+            {"reduction": "dictionary-5", "settings": {"model": {"universal_mean": "padded"}}},
+            "dictionary needs model.universal_mean: words; found padded",
+        ),
         ({"reduction": "halved-2"}, "reduction: found 'halved-2'"),
         ({"reduction": "dictionary-5+pca-50"}, r"reduction: found 'dictionary-5\+pca-50'"),
     ],
