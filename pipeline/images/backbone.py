@@ -239,7 +239,8 @@ def _fold_batch_norms(model: nn.Module, sample: Tensor) -> nn.Module:
     with warnings.catch_warnings():
         # Deprecated in favour of torch.compile, which needs a C++ compiler on the user's machine.
         warnings.filterwarnings("ignore", "`torch.jit", FutureWarning)
-        network: nn.Module = torch.jit.freeze(torch.jit.trace(model, sample))
+        # No check of the trace, which takes as long again: a network of images does the same with all of them.
+        network: nn.Module = torch.jit.freeze(torch.jit.trace(model, sample, check_trace=False))
     return network
 
 

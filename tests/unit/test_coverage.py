@@ -50,17 +50,6 @@ def test_a_list_and_a_split_of_images_decide(tmp_path: Path) -> None:
     assert found == {"en": {"train": 0, "val": 1, "test": 1}, "sw": {"train": 1, "val": 0, "test": 0}}
 
 
-def test_a_file_for_each_language_counts_that_language(tmp_path: Path) -> None:
-    for language in ("en", "sw"):
-        (tmp_path / f"{language}.csv").write_text(TABLE)
-    (tmp_path / "split.csv").write_text("image,split\na,train\nd,val\ne,test\n")
-    changes = {"captions": str(tmp_path / "{language}.csv"), "split": str(tmp_path / "split.csv")}
-    assert coverage(own(tmp_path, **changes), None).counts == {
-        "en": {"train": 1, "val": 1, "test": 1},
-        "sw": {"train": 0, "val": 1, "test": 0},
-    }
-
-
 def test_captions_that_do_not_count_cause_a_warning(tmp_path: Path) -> None:
     """One Swahili caption was written independently, so the translated ones are not the data set's own."""
     data = own(tmp_path, split=str(_split(tmp_path)))
@@ -117,9 +106,3 @@ def test_a_small_test_set_causes_a_warning(test: int, warned: bool) -> None:
     if warned:
         assert f"fewer than 50 test images (en {test})" in found[0]
         assert f"R@1 by {100 / test:.0f} points" in found[0]
-
-
-def test_the_warning_gives_the_points_of_the_smallest_test_set() -> None:
-    counts = {code: {"train": 900, "val": 9, "test": test} for code, test in (("en", 40), ("sw", 20))}
-    (found,) = few_tested("mine", counts)
-    assert "fewer than 50 test images (en 40, sw 20)" in found and "R@1 by 5 points" in found

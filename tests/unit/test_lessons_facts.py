@@ -155,19 +155,6 @@ def test_46_possible_caption_pairs_follow_from_the_public_code(paper: Configurat
     assert pairs == {None: 61, "as published code": 46}
 
 
-def test_some_rows_of_table_5_have_only_one_quirk_of_the_code(paper: Configuration) -> None:
-    found = {
-        row.section: {key for key, value in (RIGHT | IN_TEXT).items() if ways[key] != value}
-        for _, row in rows(paper)
-        for ways in [tasks(paper, row.experiment)]
-        if (row.section or "").endswith("alone")
-    }
-    assert found == {
-        "pairs of all images alone": {"pairs_of"},
-        "reversed lengths alone": {"lengths_in_pairs"},
-    }
-
-
 # Key, value, and the place in the paper
 SETTINGS: list[tuple[str, Any, str]] = [
     ("model.encoder", "vse", "Section 3"),

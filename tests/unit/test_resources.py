@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -20,15 +19,6 @@ def rules() -> dict[str, str]:
     return found
 
 
-def functions() -> dict[str, Any]:
-    """The functions of workflow/rules/common.smk that say what a job needs."""
-    text = (RULES / "common.smk").read_text(encoding="utf-8")
-    found: dict[str, Any] = {}
-    for function in re.findall(r"^def (?:growing|needs)\(.*?(?=^\S)", text, re.M | re.S):
-        exec(function, found)
-    return found
-
-
 def queue_of_rules() -> dict[str, str]:
     """Rules whose jobs are submitted: they run something, and not where Snakemake was started."""
     return {
@@ -36,21 +26,10 @@ def queue_of_rules() -> dict[str, str]:
     }
 
 
-def test_the_rules_are_found() -> None:
-    assert {"train", "extract_features", "unpack", "build_vocabulary"} <= set(queue_of_rules())
-    assert {"tabulate"} <= set(rules()) - set(queue_of_rules())
-
-
 @pytest.mark.parametrize("name", ["generic", "slurm"])
 def test_the_profile_of_a_queue_has_the_resources_of_rules_that_declare_none(name: str) -> None:
     profile = yaml.safe_load((ROOT / "profiles" / name / "profile.yaml").read_text(encoding="utf-8"))
     assert {"mem_mb": 4000, "runtime": 60}.items() <= profile["default-resources"].items()
-
-
-def test_a_job_that_may_run_out_of_memory_gets_more_when_tried_again() -> None:
-    needs = functions()["needs"](mem_mb=1000, runtime=10, disk_mb=7, gpu=1)
-    assert [needs["mem_mb"](None, attempt=attempt) for attempt in (1, 2)] == [1000, 2000]
-    assert (needs["runtime"], needs["disk_mb"], needs["gpu"]) == (10, 7, 1)
 
 
 def test_long_jobs_get_more_time_when_tried_again() -> None:
@@ -69,4 +48,4 @@ def test_no_stage_gets_as_many_threads_as_happen_to_be_free() -> None:
 def test_every_stage_writes_its_log() -> None:
     """Snakemake compiles a rule's command as it is written: the loop of the Snakefile cannot add to it."""
     text = "".join(path.read_text(encoding="utf-8") for path in RULES.glob("*.smk"))
-    assert text.count("> {log:q} 2>&1") == text.count("python -m pipeline ") > 50
+    assert text.count("> {log:q} 2>&1") == text.count("python -m pipeline ") > 40

@@ -345,18 +345,3 @@ def test_points_on_a_line_of_figure_1b_differ_only_in_languages(
     made = paper.experiments_on(dataset)
     assert made[fewer].captions == made[more].captions == "augmented"
     assert set(made[fewer].languages) < set(made[more].languages)
-
-
-def test_other_experiments_know_nothing_of_smalr(paper: Configuration) -> None:
-    found = configuration.experiment_settings(paper, "multi30k", "mule-full", 0)
-    assert not {"hybrid", "masking", "consistency", "assignment"} & found.as_values().keys()
-
-
-@pytest.mark.parametrize("shared", [{"universal_layers": "shared"}, {"universal_mean": "padded"}])
-def test_a_setting_of_every_model_leaves_hybrid_embeddings_as_they_are(shared: dict[str, str]) -> None:
-    (key,) = shared
-    loaded = load(model=shared)
-    mule, smalr = (
-        configuration.experiment_settings(loaded, "multi30k", name, 0) for name in ("mule-full", "smalr")
-    )
-    assert getattr(mule.model, key) == shared[key] != getattr(smalr.model, key)

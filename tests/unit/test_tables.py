@@ -289,18 +289,6 @@ def test_other_candidates_of_the_same_number_are_refused_too(tmp_path: Path) -> 
     assert not list(tmp_path.glob("*.csv"))
 
 
-def test_a_row_may_have_fewer_columns(tmp_path: Path) -> None:
-    rows = [
-        {"row": 1, "method": "m", "experiment": "embn"},
-        {"row": 2, "method": "n", "experiment": "mule-full", "columns": {"multi30k": ["de"]}},
-    ]
-    of = settings("mine", tables={"mine": {"columns": {"multi30k": ["en", "de"]}, "rows": rows}})
-    table, comparison = make_table(tmp_path, of, evaluations(tmp_path, of))
-    assert table["multi30k en"].isna().tolist() == [False, True]
-    assert table["multi30k de"].notna().all()
-    assert comparison["paper"].isna().all()
-
-
 OWN_DATA: dict[str, dict[str, Any]] = {
     "another split and photographs": {"datasets": {"multi30k": {"split": "flickr8k", "images": "flickr8k"}}},
     "fewer languages": {"datasets": {"multi30k": {"languages": ["en", "de"]}}},

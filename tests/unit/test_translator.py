@@ -1,7 +1,6 @@
 """The translator: what it learns from, that it learns, and that a killed training ends with equal bytes."""
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from random import Random
@@ -20,7 +19,6 @@ from pipeline.training.translator import BatchesByLength
 from pipeline.translation.settings import TrainedProvider
 from pipeline.translation.translate import translator_of
 
-MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
 IMAGES = 150
 WORDS = {
     "a": "ein", "red": "rotes", "blue": "blaues", "old": "altes", "new": "neues", "car": "Auto",
@@ -162,13 +160,3 @@ def test_a_killed_training_ends_with_the_same_bytes(
 def test_two_languages_without_translations_are_refused(captions: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="found human translations of 0 images"):
         train(captions, tmp_path, pair="en-fr")
-
-
-@pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
-def test_multi30ks_captions_of_no_image_of_the_run(tmp_path: Path) -> None:
-    assert MIRROR is not None
-    from pipeline.translation.parallel import multi30k_translations
-
-    table = multi30k_translations(Path(MIRROR), "train")
-    assert table.groupby("target").size().to_dict() == {"de": 29000, "fr": 29000, "cs": 29000}
-    assert not set(table["image"]) & set(multi30k_translations(Path(MIRROR), "test")["image"])
