@@ -239,7 +239,7 @@ def _fold_batch_norms(model: nn.Module, sample: Tensor) -> nn.Module:
     with warnings.catch_warnings():
         # Deprecated in favour of torch.compile, which needs a C++ compiler on the user's machine.
         warnings.filterwarnings("ignore", "`torch.jit", FutureWarning)
-        # No check of the trace, which takes as long again: a network of images does the same with all of them.
+        # A check of the trace would take as long again; tests compare features with those of timm.
         network: nn.Module = torch.jit.freeze(torch.jit.trace(model, sample, check_trace=False))
     return network
 

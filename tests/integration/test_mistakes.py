@@ -33,7 +33,6 @@ from pipeline.settings.paths import check_paths
 
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).parents[2]
 IMAGES = [f"image{number:02d}" for number in range(12)]
 SPLITS = ["train"] * 8 + ["val"] * 2 + ["test"] * 2
 CONFIG: dict[str, Any] = {

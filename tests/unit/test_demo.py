@@ -188,6 +188,8 @@ def test_multi30k_has_its_languages_and_splits(tmp_path: Path) -> None:
     assert table.groupby("language")["source_language"].unique().map(list).to_dict() == {
         "en": [""], "de": [""], "fr": ["en"], "cs": ["en"],
     }  # fmt: skip
+    lengths = table.assign(words=table["caption"].str.split().str.len()).query("language == 'en'")
+    assert lengths.groupby("image")["words"].nunique().mean() > 3.5  # each caption says something else
     assert {path.stem for path in images.iterdir()} == set(table["image"])
     assert read_split(tmp_path / "split.csv") == dict(zip(table["image"], table["split"], strict=True))
     assert Image.open(images / "multi30k-0001.jpg").size == (WIDTH, HEIGHT)

@@ -17,8 +17,6 @@ from pipeline.settings import stages as configuration
 from pipeline.settings.configuration import Configuration
 from pipeline.training.data import Inputs
 
-ROOT = Path(__file__).parents[2]
-
 
 def load(**values: Any) -> Configuration:
     return reading.load({"scale": "demo", **values})

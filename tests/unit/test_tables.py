@@ -18,8 +18,6 @@ from pipeline.tables.settings import TableSettings
 from pipeline.tables.statistics import METRICS
 from pipeline.tables.tabulate import tabulate
 
-ROOT = Path(__file__).parents[2]
-
 
 def settings(table: str, **user: Any) -> TableSettings:
     return configuration.table_settings(reading.load({"scale": "demo", **user}), table)
