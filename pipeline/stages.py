@@ -56,7 +56,6 @@ _NODES = "nodes of a cluster"
 
 _TABLE = (
     Stage("draw-demo", "pipeline.demo.pictures:draw_demo", _DEMO),
-    Stage("write-demo-captions", "pipeline.demo.sentences:write_demo_captions", _DEMO),
     Stage("write-demo-dictionary", "pipeline.demo.dictionaries:write_demo_dictionary", _DEMO),
     Stage("download", "pipeline.datasets.download:download", _DATA),
     Stage("unpack", "pipeline.datasets.unpack:unpack", _DATA),

@@ -7,7 +7,7 @@ import pandas as pd
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.published import TRANSLATION, no_part
-from pipeline.datasets.source import Inputs, PartKeys
+from pipeline.datasets.source import Inputs, StageKeys
 from pipeline.datasets.sources import source_named
 from pipeline.datasets.split import Split, read_split
 from pipeline.datasets.table import caption_table, read_sentences, write_sentences
@@ -18,7 +18,7 @@ def read_caption_part(
     part: Literal["translation", "comparable"],
     language: str,
     output: Path,
-    settings: PartKeys | None = None,
+    settings: StageKeys | None = None,
     sources: Path = Path("work/sources"),
     split: Path | None = None,
     sentences: Path | None = None,
@@ -49,7 +49,7 @@ def read_caption_part(
     write_sentences(table, output)
 
 
-def source_part(settings: PartKeys, inputs: Inputs, part: str, language: str, split: Split) -> pd.DataFrame:
+def source_part(settings: StageKeys, inputs: Inputs, part: str, language: str, split: Split) -> pd.DataFrame:
     """Sentence table of a part that a source publishes separately.
 
     Raises:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.sampling import training_images_after
-from pipeline.datasets.source import Inputs, Source, SourceKeys
+from pipeline.datasets.source import Inputs, Source, StageKeys
 from pipeline.datasets.sources import source_named
 from pipeline.datasets.split import read_split, write_split
 from pipeline.datasets.table import caption_table, mended_captions, write_captions
@@ -13,7 +13,7 @@ SOURCES = Path("work/sources")
 
 
 def split_images(
-    settings: SourceKeys,
+    settings: StageKeys,
     output: Path,
     sources: Path = SOURCES,
     requested: Path | None = None,
@@ -33,8 +33,6 @@ def split_images(
         InputError: data are missing or wrong; all that is wrong with a file is listed.
     """
     source = source_named(settings.source)
-    if source.read_split is None:
-        raise InputError(f"split: source {settings.source} has a stage of its own for the split.")
     keys = settings.only(source.split_keys)
     if source.splits and keys.split not in source.splits:
         raise InputError(f"split: found {keys.split!r}, expected {' or '.join(source.splits)}.")
@@ -43,7 +41,7 @@ def split_images(
 
 
 def read_source_captions(
-    settings: SourceKeys,
+    settings: StageKeys,
     language: str,
     split: Path,
     output: Path,
@@ -70,8 +68,6 @@ def read_source_captions(
         InputError: data are missing or wrong; all that is wrong with a file is listed.
     """
     source = source_named(settings.source)
-    if source.read_captions is None:
-        raise InputError(f"read-captions: source {settings.source} has a stage of its own for the captions.")
     if source.on_request and language in source.on_request.languages:
         _check_requested(source, requested, "read-captions")
     keys = settings.only(source.caption_keys)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.common.block import Block, Count, PathText, Seed, Sparse, Text
+from pipeline.common.block import Count, PathText, Seed, Sparse, Text
 from pipeline.common.errors import InputError
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.split import Split
@@ -45,7 +45,7 @@ class DataOnRequest(NamedTuple):
 
 
 class SourceKeys(Sparse):
-    """Keys of a data set that its source may read, in the configuration and in a stage's `--settings`."""
+    """Keys of a data set that its source may read."""
 
     source: Text
     captions: PathText | None = None
@@ -65,28 +65,30 @@ class SourceKeys(Sparse):
     split_seed: Seed | None = None
     """seed of the sampled split (sources mscoco and custom)"""
 
-    def only(self, groups: KeyGroups) -> "SourceKeys":
+    def only(self, groups: KeyGroups) -> "StageKeys":
         """The source and the keys of the first group whose first key is set, so that a stage gets no others.
 
         Raises:
             InputError: no group's first key is set.
         """
         if not groups:
-            return SourceKeys(source=self.source)
+            return StageKeys(source=self.source)
         values = self.as_values()
         for keys in groups:
             if keys[0] in values:
-                return SourceKeys(**{key: values[key] for key in ("source", *keys) if key in values})
+                return StageKeys(**{key: values[key] for key in ("source", *keys) if key in values})
         raise InputError(f"source {self.source} needs {' or '.join(keys[0] for keys in groups)}.")
 
 
-class PartKeys(Block):
-    """What a part of *Lessons* is read from: a source; for the demo also its data set and its scenes."""
+class StageKeys(SourceKeys):
+    """Keys of a source in a stage's `--settings`: those of its data set, and of the demo also its scenes."""
 
-    source: Text
     dataset: Text | None = None
+    """for source demo: multi30k or mscoco"""
     seed: Seed | None = None
+    """for source demo: seed of the scenes"""
     scenes: Count | None = None
+    """for source demo: number of scenes"""
 
 
 @dataclass(frozen=True)
@@ -115,10 +117,13 @@ class Source:
         on_request: data available only on request; None if all data are public.
         flickr_names: whether photographs are named as in Flickr8k and Multi30K.
         terms: for the model card, the terms of data that workflow/sources.csv does not list.
-        read_split, read_captions: None if stages of its own write both. read_part: None if `parts` is empty.
-            Of a part: its name, then its language.
+        read_split, read_captions: how both are read. read_part: None if `parts` is empty. Of a part: its
+            name, then its language.
     """
 
+    read_split: Callable[[StageKeys, Inputs], Split]
+    read_captions: Callable[[StageKeys, Inputs, str, Split], Sequence[Caption]]
+    read_part: Callable[[StageKeys, Inputs, str, str, Split], Sequence[Caption]] | None = None
     needs: tuple[str, ...] = ()
     split_keys: KeyGroups = ()
     caption_keys: KeyGroups = ()
@@ -135,9 +140,6 @@ class Source:
     human_translations: bool = False
     on_request: DataOnRequest | None = None
     flickr_names: bool = False
-    read_split: Callable[[SourceKeys, Inputs], Split] | None = None
-    read_captions: Callable[[SourceKeys, Inputs, str, Split], Sequence[Caption]] | None = None
-    read_part: Callable[[PartKeys, Inputs, str, str, Split], Sequence[Caption]] | None = None
 
     @property
     def keys(self) -> set[str]:

@@ -1,6 +1,7 @@
 """The two demo data sets: what their pictures show and the split of each, from a seed; without language."""
 
 from functools import cache
+from itertools import accumulate
 from random import Random
 from typing import Any
 
@@ -8,8 +9,6 @@ from pipeline.common.errors import InputError
 from pipeline.common.yaml_files import read_yaml
 from pipeline.demo.concepts import DATA
 from pipeline.demo.scenes import Scene, draw_scene
-
-DEFAULT_SCENES = 900
 
 
 @cache
@@ -35,33 +34,28 @@ def translation_rule() -> dict[str, Any]:
     return rule
 
 
-def check_request(dataset: str, scenes: int) -> None:
-    """Raise `InputError` for a data set that is not known, or too few scenes for its splits."""
-    shares = sum(_file()["splits"].values())
+def split_of(dataset: str, scenes: int) -> dict[str, str]:
+    """The images of a data set, and the split of each: blocks of the shares of `datasets.yaml`.
+
+    Raises:
+        InputError: the data set is not known, or the scenes are too few.
+    """
     if dataset not in data_sets():
         raise InputError(f"data set {dataset!r} is not known; choose one of {', '.join(data_sets())}.")
-    if scenes < shares:
-        raise InputError(f"{scenes} scenes are too few for three splits; ask for {shares} or more.")
+    shares: dict[str, int] = _file()["splits"]
+    total, splits = sum(shares.values()), list[str]()
+    if scenes < total:
+        raise InputError(f"{scenes} scenes are too few for three splits; ask for {total} or more.")
+    for split, end in zip(shares, accumulate(shares.values()), strict=True):
+        splits += [split] * (scenes * end // total - len(splits))
+    return {f"{dataset}-{number:04d}": split for number, split in enumerate(splits, 1)}
 
 
-def scenes_of(dataset: str, seed: int, count: int) -> dict[str, Scene]:
-    """The scenes of a data set by the ids of their images."""
-    return {
-        f"{dataset}-{index + 1:04d}": draw_scene(stream(dataset, seed, index, "scene"))
-        for index in range(count)
-    }
+def scene_of(dataset: str, seed: int, index: int) -> Scene:
+    """The scene of an image, which is numbered from 0."""
+    return draw_scene(stream(dataset, seed, index, "scene"))
 
 
 def stream(dataset: str, seed: int, *path: object) -> Random:
     """An independent random generator per purpose, so that sampling in one place never changes another."""
     return Random("/".join(map(str, (data_sets()[dataset]["stream"], seed, *path))))
-
-
-def splits_of(scenes: int) -> list[str]:
-    """The split of each scene, in blocks of the shares of `datasets.yaml`."""
-    shares: dict[str, int] = _file()["splits"]
-    total, ends, so_far = sum(shares.values()), {}, 0
-    for split, share in shares.items():
-        so_far += share
-        ends[split] = scenes * so_far // total
-    return [next(split for split, end in ends.items() if index < end) for index in range(scenes)]

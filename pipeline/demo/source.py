@@ -1,20 +1,43 @@
-"""The demo as a source of captions; its pictures and captions have stages of their own."""
+"""The demo as a source of captions; its pictures have a stage of their own."""
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.published import TRANSLATION
-from pipeline.datasets.source import Inputs, PartKeys, Source
-from pipeline.datasets.split import Split
-from pipeline.demo.sentences import translated_captions
+from pipeline.datasets.source import Inputs, Source, StageKeys
+from pipeline.datasets.split import Split, limit_to_list
+from pipeline.demo.datasets import split_of
+from pipeline.demo.sentences import demo_captions, translated_captions
 
 
-def _read_part(keys: PartKeys, inputs: Inputs, part: str, language: str, split: Split) -> list[Caption]:
+def _scenes(keys: StageKeys) -> tuple[str, int, int]:
+    """Data set, seed and number of the scenes."""
     if keys.dataset is None or keys.seed is None or keys.scenes is None:
-        raise InputError("read-caption-part: source demo needs dataset, seed and scenes.")
-    return translated_captions(keys.dataset, language, keys.seed, keys.scenes)
+        raise InputError("source demo needs dataset, seed and scenes.")
+    return keys.dataset, keys.seed, keys.scenes
 
+
+def _read_split(keys: StageKeys, inputs: Inputs) -> Split:
+    dataset, _, scenes = _scenes(keys)
+    split = split_of(dataset, scenes)
+    return {image: split[image] for image in limit_to_list(split, inputs.image_list)}
+
+
+def _read_captions(keys: StageKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
+    dataset, seed, scenes = _scenes(keys)
+    captions = demo_captions(dataset, language, seed, scenes)
+    return [caption for caption in captions if caption.image in split]
+
+
+def _read_part(keys: StageKeys, inputs: Inputs, part: str, language: str, split: Split) -> list[Caption]:
+    dataset, seed, scenes = _scenes(keys)
+    return translated_captions(dataset, language, seed, scenes)
+
+
+_KEYS = (("dataset", "seed", "scenes"),)
 
 SOURCE = Source(
+    split_keys=_KEYS,
+    caption_keys=_KEYS,
     parts=(TRANSLATION,),
     project_files=(
         "pipeline/demo/data/concepts.yaml",
@@ -22,5 +45,7 @@ SOURCE = Source(
         "pipeline/demo/data/languages/{language}.yaml",
     ),
     human_translations=True,
+    read_split=_read_split,
+    read_captions=_read_captions,
     read_part=_read_part,
 )

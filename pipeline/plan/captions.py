@@ -4,31 +4,21 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pipeline.common.errors import raise_together
 from pipeline.datasets.settings import Dataset
-from pipeline.datasets.source import SourceKeys
+from pipeline.datasets.source import KeyGroups, StageKeys
 from pipeline.datasets.sources import source_named
 from pipeline.plan import paths
 from pipeline.plan.cells import experiments_on
-from pipeline.plan.plan import Plan, either, files_in
+from pipeline.plan.plan import Plan, files_in
 from pipeline.plan.requests import archives_at, requested_path
 from pipeline.plan.sources import public_files_of, published_texts
 from pipeline.settings.translations import translated_origins
 
 if TYPE_CHECKING:  # pandas is imported only where there are captions of the user's own
     from pipeline.datasets.coverage import Coverage
-
-
-def datasets_from(plan: Plan, source: str) -> str:
-    """A regular expression of the data sets that have a source."""
-    return either([name for name, data in plan.datasets.items() if data.source == source])
-
-
-def datasets_read_by(plan: Plan, function: Literal["read_split", "read_captions"]) -> str:
-    """A regular expression of the data sets whose source has this function."""
-    return either([name for name in plan.datasets if getattr(plan.source(name), function)])
 
 
 @cache
@@ -122,29 +112,41 @@ def split_sources(plan: Plan, dataset: str) -> list[str]:
         return [data.split]
     if data.source == "custom":
         return [str(data.captions)]
+    if source.project_files:
+        return [paths.DEMO_DATASETS]
     return _matching(published_texts(plan, data), source.split_files)
 
 
-def split_settings(plan: Plan, dataset: str) -> SourceKeys:
+def split_settings(plan: Plan, dataset: str) -> StageKeys:
     """Settings of `split`, of a data set's source."""
-    return plan.datasets[dataset].only(plan.source(dataset).split_keys)
+    return stage_keys(plan, dataset, plan.source(dataset).split_keys)
+
+
+def stage_keys(plan: Plan, dataset: str, groups: KeyGroups = ()) -> StageKeys:
+    """Settings of a stage that reads a data set's source: some of its keys, or the demo's scenes."""
+    data, demo = plan.datasets[dataset], plan.settings.sources
+    if data.source == "demo":
+        return StageKeys(source=data.source, dataset=dataset, seed=demo.seed, scenes=demo.scenes)
+    return data.only(groups)
 
 
 # Captions.
 
 
 def caption_sources(plan: Plan, dataset: str, language: str) -> list[str]:
-    """Published files that the captions in a language are read from, or the user's own table."""
-    data = plan.datasets[dataset]
+    """Published files that the captions in a language are read from, the user's own table, or the demo's."""
+    data, source = plan.datasets[dataset], plan.source(dataset)
     if data.source == "custom":
         return [_own_table(data, language)]
-    pattern = plan.source(dataset).caption_files.get(language)
+    if source.project_files:
+        return [paths.own(path).format(language=language) for path in source.project_files]
+    pattern = source.caption_files.get(language)
     return _matching(published_texts(plan, data), pattern) if pattern else []
 
 
-def caption_settings(plan: Plan, dataset: str) -> SourceKeys:
+def caption_settings(plan: Plan, dataset: str) -> StageKeys:
     """Settings of `read-captions`, of a data set's source."""
-    return plan.datasets[dataset].only(plan.source(dataset).caption_keys)
+    return stage_keys(plan, dataset, plan.source(dataset).caption_keys)
 
 
 def captioned_images(plan: Plan, dataset: str, language: str) -> str:

@@ -2,8 +2,9 @@
 
 import re
 
-from pipeline.datasets.source import PartKeys
+from pipeline.datasets.source import StageKeys
 from pipeline.plan import paths
+from pipeline.plan.captions import caption_sources, stage_keys
 from pipeline.plan.plan import NamedFiles, Plan, either
 from pipeline.plan.sources import public_files_of
 from pipeline.plan.words import sentences
@@ -27,22 +28,16 @@ def part_inputs(plan: Plan, dataset: str, part: str, language: str) -> dict[str,
         return {"sentences": sentences(plan, dataset, language), "split": [], "sources": []}
     source = plan.source(dataset)
     if part not in source.part_files:
-        files = [paths.own(path).format(language=language) for path in source.project_files]
-        return {"sentences": [], "split": [], "sources": files}
+        return {"sentences": [], "split": [], "sources": caption_sources(plan, dataset, language)}
     pattern = source.part_files[part].format(language=language)
     texts = public_files_of(plan, *source.downloads, *source.further)
     files = [path for path in texts if re.search(pattern, path)]
     return {"sentences": [], "split": [plan.path(paths.SPLIT, dataset=dataset)], "sources": files}
 
 
-def part_settings(plan: Plan, dataset: str, part: str) -> PartKeys | list[str]:
+def part_settings(plan: Plan, dataset: str, part: str) -> StageKeys | list[str]:
     """Settings of the source that reads a part; empty for a part of captions."""
-    if not _is_read(plan, dataset, part):
-        return []
-    source, demo = plan.datasets[dataset].source, plan.settings.sources
-    if source == "demo":
-        return PartKeys(source=source, dataset=dataset, seed=demo.seed, scenes=demo.scenes)
-    return PartKeys(source=source)
+    return stage_keys(plan, dataset) if _is_read(plan, dataset, part) else []
 
 
 def selected_parts(plan: Plan, dataset: str, experiment: str) -> NamedFiles:

@@ -202,7 +202,7 @@ def test_a_language_is_added(finished_project: Project) -> None:
     output = follow(finished_project, "Add a language")
     assert "dataset=multi30k,language=ja" in output
     assert "extract_features" not in jobs(output)
-    assert jobs(output)["write_demo_captions"] == 1
+    assert jobs(output)["read_captions"] == 1
 
 
 def market(images: Path, language: str, words: list[str]) -> list[tuple[str, str, str, str]]:

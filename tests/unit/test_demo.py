@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import shlex
 from itertools import chain, cycle, product
 from pathlib import Path
 from random import Random
@@ -13,18 +14,18 @@ from PIL import Image
 
 from pipeline import cli
 from pipeline.common.errors import InputError
-from pipeline.datasets.split import read_split
-from pipeline.datasets.table import read_captions, write_captions
+from pipeline.datasets.split import read_split, write_split
+from pipeline.datasets.table import caption_table, read_captions, write_captions
 from pipeline.demo.backgrounds import HEIGHT, WIDTH, draw_background
 from pipeline.demo.concepts import concepts
-from pipeline.demo.datasets import data_sets
+from pipeline.demo.datasets import data_sets, split_of
 from pipeline.demo.dictionaries import pairs
 from pipeline.demo.drawing import draw_scene_image
 from pipeline.demo.grammar import Language, language, read_language
 from pipeline.demo.pictures import draw_demo
 from pipeline.demo.plans import FRAMES, Mention, Plan, draw_plan
 from pipeline.demo.scenes import Group, Scene, draw_scene
-from pipeline.demo.sentences import write_demo_captions
+from pipeline.demo.sentences import demo_captions
 from pipeline.stages import STAGES
 from pipeline.translation.dictionary import read_dictionaries
 
@@ -159,11 +160,10 @@ def digest(folder: Path, captions: Path) -> str:
 def make(folder: Path, dataset: str, seed: int = 0, scenes: int = 36) -> tuple[Path, Path]:
     """Draw a data set; its captions in all languages come as one table."""
     images, captions = folder / "images", folder / "captions.csv"
-    draw_demo(dataset, images, folder / "split.csv", seed, scenes)
-    tables = []
-    for code in data_sets()[dataset]["languages"]:
-        write_demo_captions(dataset, code, folder / f"{code}.csv", seed, scenes)
-        tables.append(read_captions(folder / f"{code}.csv"))
+    draw_demo(dataset, images, seed, scenes)
+    write_split(split_of(dataset, scenes), folder / "split.csv")
+    codes = data_sets()[dataset]["languages"]
+    tables = [caption_table(demo_captions(dataset, code, seed, scenes)) for code in codes]
     write_captions(pd.concat(tables), captions)
     return images, captions
 
@@ -212,16 +212,13 @@ def test_wrong_requests_change_nothing(tmp_path: Path) -> None:
     (tmp_path / "images" / "mine.jpg").write_bytes(b"mine")
     with pytest.raises(InputError, match="empty or new"):
         make(tmp_path, "multi30k")
-    for folder, dataset, scenes, message in (
-        (tmp_path / "new", "flickr", 36, "flickr"),
-        (tmp_path / "new", "multi30k", 8, "9 or more"),
-    ):
+    for dataset, scenes, message in (("flickr", 36, "flickr"), ("multi30k", 8, "9 or more")):
         with pytest.raises(InputError, match=message):
-            draw_demo(dataset, folder / "images", folder / "split.csv", 0, scenes)
+            draw_demo(dataset, tmp_path / "new", 0, scenes)
         with pytest.raises(InputError, match=message):
-            write_demo_captions(dataset, "en", folder / "en.csv", 0, scenes)
+            demo_captions(dataset, "en", 0, scenes)
     with pytest.raises(InputError, match=r"xx\.yaml"):
-        write_demo_captions("multi30k", "xx", tmp_path / "new" / "xx.csv", 0, 36)
+        demo_captions("multi30k", "xx", 0, 36)
     assert [path.name for path in tmp_path.rglob("*.*")] == ["mine.jpg"]
 
 
@@ -249,21 +246,22 @@ def test_a_dictionary_keeps_singular_and_plural_apart() -> None:
 
 def run(stage: str, options: str) -> None:
     """Run a stage as its command line does."""
-    cli.run(STAGES[stage], "pipeline", options.split())
+    cli.run(STAGES[stage], "pipeline", shlex.split(options))
 
 
 def test_the_commands_write_their_files(tmp_path: Path) -> None:
     run("write-demo-dictionary", f"--language de --output {tmp_path / 'en-de.txt'}")
     assert (tmp_path / "en-de.txt").read_text(encoding="utf-8").startswith("dog hund\n")
     images, split, captions = tmp_path / "images", tmp_path / "split.csv", tmp_path / "en.csv"
-    run("draw-demo", f"--dataset mscoco --scenes 9 --images-out {images} --split {split}")
-    assert len(list(images.iterdir())) == len(read_split(split)) == 9
-    run("write-demo-captions", f"--dataset mscoco --scenes 9 --language en --output {captions}")
+    run("draw-demo", f"--dataset mscoco --scenes 9 --output {images}")
+    scenes = """'{"source": "demo", "dataset": "mscoco", "seed": 0, "scenes": 9}'"""
+    run("split", f"--settings {scenes} --output {split}")
+    assert [path.stem for path in sorted(images.iterdir())] == list(read_split(split))
+    run("read-captions", f"--settings {scenes} --split {split} --language en --output {captions}")
     assert len(read_captions(captions)) == 45
 
 
-def test_a_language_that_the_data_set_does_not_name_describes_every_image(tmp_path: Path) -> None:
-    write_demo_captions("multi30k", "ja", tmp_path / "ja.csv", 0, 36)
-    table = read_captions(tmp_path / "ja.csv")
+def test_a_language_that_the_data_set_does_not_name_describes_every_image() -> None:
+    table = caption_table(demo_captions("multi30k", "ja", 0, 36))
     assert len(table) == table["image"].nunique() == 36
     assert set(table["source_language"]) == {"en"}

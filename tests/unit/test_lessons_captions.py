@@ -10,10 +10,10 @@ from published import MULTI30K_IMAGES, caption, write_multi30k
 from pipeline.common.errors import InputError
 from pipeline.datasets.lessons_parts import caption_part, source_part
 from pipeline.datasets.sampling import caption_sample, halves, training_images_after
-from pipeline.datasets.source import Inputs, PartKeys
+from pipeline.datasets.source import Inputs, StageKeys
 from pipeline.datasets.split import write_split
 from pipeline.datasets.table import caption_table, read_sentences, write_sentences
-from pipeline.demo.sentences import translated_captions, write_demo_captions
+from pipeline.demo.sentences import demo_captions, translated_captions
 from pipeline.evaluation.inputs import read_vocabularies
 from pipeline.words.selection import select_captions, union_of_words
 from pipeline.words.settings import CaptionSelection, Part, SelectionSettings
@@ -29,7 +29,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def published_part(folder: Path, part: str, language: str, split: dict[str, str]) -> pd.DataFrame:
-    return source_part(PartKeys(source="multi30k"), Inputs(folder), part, language, split)
+    return source_part(StageKeys(source="multi30k"), Inputs(folder), part, language, split)
 
 
 def sentences(rows: list[tuple[str, str, str]], language: str = "en") -> pd.DataFrame:
@@ -83,13 +83,12 @@ def test_a_part_of_own_data_has_only_its_own_captions() -> None:
     assert caption_part(table, "translation", "de", "google").equals(machine)
 
 
-def test_the_demo_translates_the_first_english_caption(tmp_path: Path) -> None:
+def test_the_demo_translates_the_first_english_caption() -> None:
     """Its translations are the demo's own French captions, and one of its English captions."""
     for language, each in (("en", 5), ("fr", 1)):
-        write_demo_captions("multi30k", language, tmp_path / f"{language}.csv", 3, 27)
-        own = pd.read_csv(tmp_path / f"{language}.csv", keep_default_na=False)
+        own = [caption.caption for caption in demo_captions("multi30k", language, 3, 27)]
         translated = translated_captions("multi30k", language, 3, 27)
-        assert [caption.caption for caption in translated] == list(own["caption"][::each])
+        assert [caption.caption for caption in translated] == own[::each]
 
 
 def five_each() -> pd.DataFrame:

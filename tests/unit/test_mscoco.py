@@ -273,7 +273,7 @@ def mscoco(**keys: Any) -> str:
         (mscoco(sample_size=0, split_seed="x"), ["sample_size: found 0", "split_seed: found 'x'"]),
         (mscoco(sample_size=3), ["--requested is missing, the path of on-request/coco-cn"]),
         ('{"source": "cocoa"}', ["source: found 'cocoa', expected demo, custom"]),
-        ('{"source": "demo"}', ["source demo has a stage of its own"]),
+        ('{"source": "demo"}', ["source demo needs dataset"]),
         ('{"sample_size": 3, "size": 3}', ["source: Field required", "unknown key 'size'"]),
         ("[]", ["expected an object"]),
         ("{", ["--settings: not JSON"]),

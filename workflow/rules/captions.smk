@@ -6,8 +6,6 @@ rule split:
         image_list=SETTINGS.images.list or [],
     output:
         paths.SPLIT,
-    wildcard_constraints:
-        dataset=captions.datasets_read_by(PLAN, "read_split"),
     params:
         settings=for_job(captions.split_settings),
         requested=lambda w, input: input.requested[:1],
@@ -23,8 +21,6 @@ rule read_captions:
         requested=for_job(captions.requested_of_captions),
     output:
         paths.CAPTIONS,
-    wildcard_constraints:
-        dataset=captions.datasets_read_by(PLAN, "read_captions"),
     params:
         settings=for_job(captions.caption_settings),
         requested=lambda w, input: input.requested[:1],

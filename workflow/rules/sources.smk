@@ -83,33 +83,13 @@ rule draw_demo:
         paths.DEMO_CONCEPTS,
         paths.DEMO_DATASETS,
     output:
-        split=paths.SPLIT,
-        images=directory(paths.DEMO_IMAGES),
-    wildcard_constraints:
-        dataset=captions.datasets_from(PLAN, "demo"),
+        directory(paths.DEMO_IMAGES),
     params:
         scenes=SETTINGS.sources.scenes,
         seed=SETTINGS.sources.seed,
     shell:
         "python -m pipeline draw-demo --dataset {wildcards.dataset} --seed {params.seed} --scenes {params.scenes} "
-        "--images-out {output.images:q} --split {output.split:q} > {log:q} 2>&1"
-
-
-rule write_demo_captions:
-    input:
-        paths.DEMO_CONCEPTS,
-        paths.DEMO_DATASETS,
-        paths.DEMO_GRAMMAR,
-    output:
-        paths.CAPTIONS,
-    wildcard_constraints:
-        dataset=captions.datasets_from(PLAN, "demo"),
-    params:
-        scenes=SETTINGS.sources.scenes,
-        seed=SETTINGS.sources.seed,
-    shell:
-        "python -m pipeline write-demo-captions --dataset {wildcards.dataset} --language {wildcards.language} "
-        "--seed {params.seed} --scenes {params.scenes} --output {output:q} > {log:q} 2>&1"
+        "--output {output:q} > {log:q} 2>&1"
 
 
 rule write_demo_dictionary:

@@ -9,7 +9,7 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.caption_files import caption_rows
 from pipeline.datasets.captions import COLUMNS, SPLITS, Caption
 from pipeline.datasets.published import require_language
-from pipeline.datasets.source import Inputs, Source, SourceKeys
+from pipeline.datasets.source import Inputs, Source, StageKeys
 from pipeline.datasets.split import Split, image_name, limit_to_list, predefined_split, whole_split
 
 log = logging.getLogger("pipeline")
@@ -111,14 +111,14 @@ def tenths(images: set[str], seed: int) -> Split:
     return sampled_split(images, tenth, tenth, seed)
 
 
-def _read_split(keys: SourceKeys, inputs: Inputs) -> Split:
+def _read_split(keys: StageKeys, inputs: Inputs) -> Split:
     if keys.split:
         return predefined_split(Path(keys.split), inputs.image_list)
     assert keys.captions, "the other group of split_keys"
     return own_split(Path(keys.captions), keys.split_seed or 0, inputs.image_list)
 
 
-def _read_captions(keys: SourceKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
+def _read_captions(keys: StageKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
     assert keys.captions, "as caption_keys say"
     return own_captions_in(Path(keys.captions.replace("{language}", language)), language, split)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.flickr8k import FLICKR8K, SPLIT_FILES, flickr8k_split, image_id
 from pipeline.datasets.published import require_language, text_lines
-from pipeline.datasets.source import Inputs, Source, SourceKeys
+from pipeline.datasets.source import Inputs, Source, StageKeys
 from pipeline.datasets.split import Split, limit_to_list
 
 JAPANESE = (
@@ -68,12 +68,12 @@ def _captions(folder: Path, text: _Text) -> dict[str, dict[int, str]]:
     return captions
 
 
-def _read_split(keys: SourceKeys, inputs: Inputs) -> Split:
+def _read_split(keys: StageKeys, inputs: Inputs) -> Split:
     split = flickr8k_split(inputs.downloads)
     return {image: split[image] for image in limit_to_list(split, inputs.image_list)}
 
 
-def _read_captions(keys: SourceKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
+def _read_captions(keys: StageKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
     return flickr8kcn_captions(inputs.downloads, language, split)
 
 

@@ -16,7 +16,7 @@ from pipeline.common.errors import InputError
 from pipeline.common.files import reading
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.published import members, require_language, split_lines
-from pipeline.datasets.source import DataOnRequest, Inputs, Source, SourceKeys
+from pipeline.datasets.source import DataOnRequest, Inputs, Source, StageKeys
 from pipeline.datasets.split import Split, limit_to_list, predefined_split, whole_split
 
 log = logging.getLogger("pipeline")
@@ -135,7 +135,7 @@ def _contents(folder: Path, language: str) -> list[dict[str, Any]]:
     return found
 
 
-def _read_split(keys: SourceKeys, inputs: Inputs) -> Split:
+def _read_split(keys: StageKeys, inputs: Inputs) -> Split:
     from pipeline.datasets.sampling import sampled_split  # imports pandas, which takes a second
 
     if keys.split:
@@ -149,7 +149,7 @@ def _read_split(keys: SourceKeys, inputs: Inputs) -> Split:
     return whole_split(images, sample)
 
 
-def _read_captions(keys: SourceKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
+def _read_captions(keys: StageKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
     return mscoco_captions(inputs.downloads, inputs.on_request, language, split)
 
 

@@ -12,7 +12,7 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.flickr8k import SPLIT_FILES, flickr8k_split, image_id
 from pipeline.datasets.published import COMPARABLE, TRANSLATION, no_part, require_language, text_lines
-from pipeline.datasets.source import Inputs, PartKeys, Source, SourceKeys
+from pipeline.datasets.source import Inputs, Source, StageKeys
 from pipeline.datasets.split import Split, limit_to_list
 
 FOLDER = "raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data"
@@ -111,16 +111,16 @@ def _paths(task: int, kind: str, split: str, language: str) -> Iterator[str]:
         yield f"{name}.{number}.{ending}"
 
 
-def _read_split(keys: SourceKeys, inputs: Inputs) -> Split:
+def _read_split(keys: StageKeys, inputs: Inputs) -> Split:
     split = multi30k_split(inputs.downloads, keys.split or "")
     return {image: split[image] for image in limit_to_list(split, inputs.image_list)}
 
 
-def _read_captions(keys: SourceKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
+def _read_captions(keys: StageKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
     return multi30k_captions(inputs.downloads, language, split)
 
 
-def _read_part(keys: PartKeys, inputs: Inputs, part: str, language: str, split: Split) -> list[Caption]:
+def _read_part(keys: StageKeys, inputs: Inputs, part: str, language: str, split: Split) -> list[Caption]:
     return multi30k_part(inputs.downloads, part, language, split)
 
 
