@@ -143,7 +143,7 @@ def _check_effect(
     if name != BASE and all(cut(base, *of) == cut(changed, *of) for cut in cuts):
         raise InputError(
             f"--variant {name!r}: changes nothing that {arguments.experiment} is trained with. The "
-            "experiment has a value of its own (experiments.*.settings), or the key is of an earlier stage."
+            "experiment has a value of its own (experiments.*.settings), or an earlier stage reads the key."
         )
 
 

@@ -61,7 +61,7 @@ def build_index(
 
     Raises:
         InputError: there is no image to index, captions are in languages that the model does not read, or the
-            features are of another network or other crops than the model was trained on.
+            features come from another network or other crops than the model was trained on.
     """
     search_model = load(model, device)
     table = _caption_table(captions, split, search_model.languages)

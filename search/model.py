@@ -100,7 +100,7 @@ class SearchModel:
     def parse(self, sentence: str, language: str | None = None) -> ParsedSentence:
         """A sentence as words of a language, by default the language that knows the largest share of them.
 
-        In a tie it is the first of the model's languages. A language's share is of its own tokeniser's words.
+        In a tie it is the first of the model's languages. Each language has its own tokeniser.
 
         Raises:
             InputError: the model does not read the language.
@@ -237,7 +237,7 @@ class SearchModel:
             language: of the sentences; by default it is detected.
 
         Raises:
-            InputError: the index is of another model, or the model knows no word of a sentence.
+            InputError: another model made the index, or the model knows no word of a sentence.
         """
         if (sentences is None) == (images is None):
             raise InputError("search takes either sentences or images.")
@@ -256,10 +256,10 @@ class SearchModel:
         A caption and an image are compared by the model's similarity, two captions or two images by cosine.
 
         Raises:
-            InputError: the index is of another model.
+            InputError: another model made the index.
         """
         if index.model_digest != self.digest:
-            raise InputError(f"The index is of another model than {self.path}. Build it again.")
+            raise InputError(f"The index was built with another model than {self.path}. Build it again.")
         kind = self.network.similarity if are != search_in else "cosine"
 
         def compare(query: Tensor, vectors: Tensor) -> Tensor:

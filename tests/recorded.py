@@ -104,7 +104,7 @@ def write_inputs(folder: Path) -> Inputs:
 class Recorded:
     """A run: its first and its last weights, and its batches by step.
 
-    batches: each a `reference.batches.Batch`, or rows if a step is of one task. steps: of an epoch.
+    batches: each a `reference.batches.Batch`, or rows if each step has one task. steps: per epoch.
     """
 
     initial: Weights

@@ -39,7 +39,7 @@ def weights_sha256() -> str:
 def make_model(
     path: Path, similarity: str = "cosine", seed: int = 0, settings: Any = None, **changes: Any
 ) -> SearchModel:
-    """Write a model, and load it; `settings` and `changes` are of its record."""
+    """Write a model, and load it; `settings` and `changes` go into its record."""
     torch.manual_seed(seed)
     vectors = {code: torch.randn(len(words), 5) for code, words in WORDS.items()}
     chosen = {"branches": "shared", "classifier": {}, "model": {**MODEL, "similarity": similarity}}

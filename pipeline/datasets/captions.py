@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 
 class Caption(NamedTuple):
-    """A row of a caption table but for its number, which `caption_table` adds."""
+    """A row of a caption table without its number, which `caption_table` adds."""
 
     image: str
     split: str

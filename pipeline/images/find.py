@@ -17,10 +17,10 @@ def find_images(
 ) -> None:
     """Write the file of each image of a data set, and the digest of its bytes.
 
-    A file belongs to the id that equals its name without ending.
+    A file belongs to the id that equals its name without extension.
 
     Args:
-        images: folders of photographs, searched at any depth but for copies of programs (@eaDir, ...).
+        images: folders of photographs, searched at any depth, without the thumbnails of disks (@eaDir, ...).
         split: output of `split`: the images of the data set.
         output: list to write (CSV); `missing.csv` next to it lists missing images.
         missing_hint: how to obtain the images; printed if some are missing.

@@ -82,7 +82,7 @@ def figure_settings(plan: Plan, number: str) -> RetrievedSettings:
 
 
 def report_files(plan: Plan) -> dict[str, list[str]]:
-    """Files of the report by name, but for its tables: verdicts on claims, figures and training curves."""
+    """Files of the report by name, except its tables: verdicts on claims, figures and training curves."""
     judged = bool(_papers(plan))
     return {
         "claims": [f"{plan.results}/claims.csv"] if judged else [],

@@ -119,7 +119,7 @@ def _as_list(value: Any) -> Any:
 
 
 def _by_dataset(places: Any) -> Any:
-    """Data sets alone have terms that name their languages."""
+    """Languages by data set; if only data sets are given, the terms name the languages."""
     return {name: [""] for name in _as_list(places)} if isinstance(places, str | list) else places
 
 

@@ -237,9 +237,9 @@ def _validate(model: RetrievalModel, validation: Corpus, settings: LessonsSettin
 
 
 def mean_recall_by_fives(model: RetrievalModel, corpus: Corpus, language: str) -> float:
-    """mR of a language in percent, as the public code computes it: five captions in a row are of one image.
+    """mR of a language in percent as in the public code, where five captions in a row belong to one image.
 
-    With five captions per image, they are. With one caption per image, only every fifth image is a query, and
+    With five captions per image, they do. With one caption per image, only every fifth image is a query, and
     four of five captions are matched to a wrong image. Up to four captions at the end are dropped. Captions
     are in the order of the images.
     """

@@ -1,7 +1,7 @@
 """The captions, or pairs of captions, of a training step (*Lessons*, Figure 2).
 
-A step is of one task: captions of one language against their images, or captions of two languages of the same
-images against each other (c2c). Each data set is shuffled, gone through batch by batch, and shuffled again.
+A step has one task: captions of one language against their images, or captions of the same images in two
+languages against each other (c2c). Each data set is shuffled, read batch by batch, and shuffled again.
 
 Every draw depends only on (seed, step), so a killed run resumes with the same batches.
 """

@@ -1,8 +1,8 @@
 """BLEU (Papineni et al. 2002) and chrF (Popović 2015) of translators against human references.
 
-Both by sacrebleu (Post 2018), whose signatures are in the table. BLEU's words are its default's (13a) in
-European languages, its Chinese tokeniser's in Chinese, and single characters in Japanese, where words
-would need MeCab; chrF needs no words.
+Both by sacrebleu (Post 2018), whose signatures are in the table. BLEU tokenises with
+sacrebleu's default (13a) in European languages and with its Chinese tokeniser in Chinese. In Japanese it
+counts single characters, since words would need MeCab. chrF needs no words.
 """
 
 from collections.abc import Sequence

@@ -17,7 +17,7 @@ def translation_status(text: str, answer: str, target: str) -> str:
     """Say whether the answer to `text` is a translation into the language `target`.
 
     Returns:
-        `empty`: no letter or digit came. `same`: the caption itself came back, but for case, spaces and
+        `empty`: no letter or digit came. `same`: the caption itself came back, except for case, spaces and
         punctuation; captions of only numbers and capitalised words (`23`, `Michael Jordan`) may. `script`:
         more than half of the answer's words (Chinese and Japanese: characters) are in a script that the
         language is not written in. `ok`: none of these.

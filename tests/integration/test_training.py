@@ -82,7 +82,7 @@ def test_a_model_learns_from_the_captions(inputs: Inputs, experiment: dict[str, 
     assert curves["epoch"].tolist() == list(range(1, 41))
     best = curves.loc[curves["val_mR"].idxmax()]
     assert result["epoch"] == best["epoch"]
-    rounding = 5.0 if torch.cuda.is_available() else 1e-6  # the curve is of the device that trained
+    rounding = 5.0 if torch.cuda.is_available() else 1e-6  # the curve comes from the device that trained
     assert result["validation"]["de"] == pytest.approx(best["val_mR_de"], abs=rounding)
     assert (tmp_path / "checkpoint.pt").stat().st_size < 2_000  # without weights, the run is finished
 

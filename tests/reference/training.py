@@ -52,7 +52,7 @@ def embedded_objective(
     settings: Settings,
     done: float,
 ) -> Objective:
-    """Equation 4 of a batch's embeddings: the sum of the terms, but for the sign of the classifier's."""
+    """Equation 4 of a batch's embeddings: the sum of the terms, the classifier's with the other sign."""
     universal = {language: u for language, (u, _) in embedded.items()}
     multimodal = {language: s for language, (_, s) in embedded.items()}
     if settings["ranking"]:

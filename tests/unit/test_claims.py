@@ -67,7 +67,7 @@ T = TypeVar("T")
 
 
 def of_seeds(values: Mapping[Key, T]) -> dict[Key, T]:
-    """The values of seed 0 as those of seeds 0 and 1, since with one seed nothing is decided."""
+    """The values of seed 0, repeated for seed 1, since with one seed nothing is decided."""
     return {(*key[:3], seed): value for key, value in values.items() for seed in (0, 1)}
 
 
@@ -286,7 +286,7 @@ def test_a_model_has_its_own_seeds_with_and_without_consistency(tmp_path: Path) 
     judgement(tmp_path, paths, stated("smalr/average", "smalr", "fr"), of=of)
     line = comparison(tmp_path).iloc[0]
     assert (line["measured_greater"], line["measured_than"]) == pytest.approx((55, 45))
-    # Each seed's gain is of 10 other images of 100: 30 images have a third of 100 each.
+    # In each seed another 10 of the 100 images gain 100: 30 images have a mean gain of a third of 100.
     error = (100**2 * (0.3 / 9 - 0.1**2) / 99) ** 0.5
     half = 1.98422 * error  # of Student's t with 99 degrees of freedom
     assert (line["low"], line["high"]) == pytest.approx((10 - half, 10 + half), abs=1e-3)

@@ -82,7 +82,7 @@ GERMAN = table("de", [("1", 0, "ein Hund"), ("2", 0, "Katze"), ("1", 1, "kein Hu
 
 
 def test_a_translation_has_the_image_and_number_of_its_caption() -> None:
-    """In any order; two captions have none, and image 3 is of another split."""
+    """In any order; two captions have none, and image 3 is in another split."""
     english = table("en", [("2", 0, "Cat"), ("3", 0, "Bird"), ("1", 1, "No dog")], "de", "google")
     found = in_translation(GERMAN, english)
     assert found["tokens"].tolist() == ["", "cat", "no dog", ""]

@@ -267,7 +267,7 @@ def test_data_on_request_are_a_folder_or_an_archive_or_named_with_how_to_ask(tmp
 
 
 def test_a_backbone_that_timm_lacks_is_refused_and_another_one_takes_nothing_of_the_scale() -> None:
-    """Weights, dimension, crop and resize of the scale are of its own backbone."""
+    """Weights, dimension, crop and resize of the scale belong to its own backbone."""
     plan = plan_of(images={"backbone": "resnet18"})
     images.check_backbones(plan)
     assert images.feature_settings(plan, "").as_values() == {

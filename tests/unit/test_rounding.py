@@ -1,4 +1,4 @@
-"""A number has one tenth, wherever it is printed."""
+"""A number is rounded to the same tenth wherever it is printed."""
 
 import pytest
 from hypothesis import example, given

@@ -239,7 +239,7 @@ def test_missing_keys_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_killed_job_resumes_and_repeats_only_the_current_request(service: Service, tmp_path: Path) -> None:
-    """Killed twice, at any moment: in all a caption is requested once, but for those of two requests."""
+    """Killed twice, at any moment: captions are requested once, or twice in an interrupted request."""
     captions = [f"{caption} {'Very red balls. ' * 20}".strip() for caption in CAPTIONS]
     table = tmp_path / "captions.txt"
     table.write_text("\n".join(captions))
