@@ -259,6 +259,16 @@ def test_a_stage_is_added_by_a_function_a_line_and_a_rule(finished_project: Proj
     assert len(counts) == 20 and counts == sorted(counts, reverse=True)
 
 
+def test_short_jobs_are_submitted_in_groups(finished_project: Project) -> None:
+    ((_, groups),) = SECTIONS["Short jobs in groups"]
+    shipped = (ROOT / "profiles/slurm/profile.yaml").read_text(encoding="utf-8")
+    path = finished_project.folder / "profiles" / "grouped" / "profile.yaml"
+    path.parent.mkdir()
+    path.write_text(f"{shipped}\n{groups}", encoding="utf-8")
+    grouped = ["snakemake", "-n", "results/table4.csv", "--workflow-profile", "profiles/grouped"]
+    assert jobs(run(finished_project, grouped))["train"] > 1
+
+
 def test_two_seeds_request_two_gpus(finished_project: Project) -> None:
     output = follow(finished_project, "Two seeds on two GPUs")
     assert {"seed=0", "seed=1"} <= set(re.findall(r"seed=\d", output))
