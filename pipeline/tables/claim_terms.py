@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -181,15 +181,13 @@ class Claim(Block):
         """The comparisons of recalls."""
         return [comparison for statement in self.compare for comparison in statement.comparisons()]
 
-    def as_code(self, experiments: Container[str]) -> "Claim":
+    def as_code(self, experiments: Iterable[str]) -> "Claim":
         """The claim about the experiments that follow the published code, where there are any."""
 
         def renamed(side: list[str]) -> list[str]:
-            return [
-                " ".join(f"{word}-as-code" if f"{word}-as-code" in experiments else word for word in words)
-                for words in (text.split(" ") for text in side)
-            ]
+            return [re.sub(r"\S+", lambda word: code.get(word[0], word[0]), text) for text in side]
 
+        code = {name.removesuffix("-as-code"): name for name in experiments if name.endswith("-as-code")}
         statements = [
             one.model_copy(update={"greater": renamed(one.greater), "than": renamed(one.than)})
             for one in self.compare
@@ -212,7 +210,7 @@ class _Claims(Block):
     claims: list[Claim]
 
 
-def read_claims(path: Path, experiments: Container[str]) -> list[Claim]:
+def read_claims(path: Path, experiments: Iterable[str]) -> list[Claim]:
     """Read and check the claims of a paper; raises `InputError` that lists every mistake.
 
     A claim about experiments that `experiments` has `-as-code` too is followed by the same claim about them.

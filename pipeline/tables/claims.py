@@ -1,7 +1,6 @@
 """A paper's claims, judged by our own numbers: config/claims/*.yaml says what each claim compares."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from re import fullmatch
 from typing import Any
@@ -16,7 +15,7 @@ from pipeline.tables.claim_terms import Claim, Comparison, Part, enough, parts, 
 from pipeline.tables.claimed_counts import CountStatement, judge_count
 from pipeline.tables.confounders import CONFOUNDERS, confounder_remarks, confounders
 from pipeline.tables.contrasts import Term, contrast, contrast_to_best, holm
-from pipeline.tables.evaluations import Evaluations, provider_label, word_by_word
+from pipeline.tables.evaluations import Evaluations, Key, provider_label, word_by_word
 from pipeline.tables.printed import PrintedNumbers
 from pipeline.tables.result_files import read_result
 from pipeline.tables.settings import ClaimSettings
@@ -41,8 +40,12 @@ COMPARISON_COLUMNS = [
 Row = dict[str, Any]
 
 
-class Untestable(Exception):
-    """The reason why a comparison cannot be made from the evaluations."""
+class NotJudged(Exception):
+    """The reason why a comparison is not judged; `verdict` is that of its claim."""
+
+    def __init__(self, verdict: str, reason: str):
+        super().__init__(reason)
+        self.verdict = verdict
 
 
 def judge_claims(
@@ -77,7 +80,8 @@ def judge_claims(
             testable.
         counts: output of `count-captions`; without it, claims about the size of the data are not testable.
     """
-    measured, counted = Evaluations(evaluations, settings.seeds), _read_counts(counts)
+    measured = Evaluations(evaluations, settings.seeds)
+    counted = counts and read_result(counts, "the counts", "Run `count-captions`.")
     rows, lines = [], []
     for path in claims:
         printed = PrintedNumbers(papers, settings.rows.get(path.stem, {}), settings.one_per_language)
@@ -89,10 +93,6 @@ def judge_claims(
     for path, table, columns in ((output, rows, CLAIM_COLUMNS), (comparison, lines, COMPARISON_COLUMNS)):
         with atomic_write(path) as temporary:
             pd.DataFrame(table, columns=columns).to_csv(temporary, index=False, float_format="%.6f")
-
-
-def _read_counts(path: Path | None) -> pd.DataFrame | None:
-    return path and read_result(path, "the counts", "Run `count-captions`.")
 
 
 class _Judge:
@@ -127,156 +127,141 @@ class _Judge:
             return {**row, "verdict": verdict, "reason": claim.paper_scale_only}, []
         if claim.sharing and self.settings.recurrent == "mean":
             return {**row, "verdict": NOT_HERE, "reason": LINEAR}, []
-        lines, elsewhere, never = self._lines(claim)
-        if never:
-            return {**row, "verdict": NOT_TESTABLE, "reason": _together(never)}, lines
-        if not lines:
-            return {**row, "verdict": NOT_HERE, "reason": _together(elsewhere)}, lines
+        lines: list[Row] = []
+        reasons: dict[str, list[str]] = {NOT_TESTABLE: [], NOT_HERE: []}
+        statements: list[Comparison | CountStatement] = [*claim.comparisons(), *claim.counts]
+        for stated in statements:
+            try:
+                if isinstance(stated, Comparison):
+                    line = self._compared(stated, claim.tables)
+                else:
+                    line = self._counted(stated)
+                lines.append({"id": claim.id, "scale": self.settings.scale, **line})
+            except NotJudged as error:
+                reasons[error.verdict].append(str(error))
+        for verdict, found in reasons.items():
+            if found and (verdict == NOT_TESTABLE or not lines):
+                return {**row, "verdict": verdict, "reason": _together(found)}, lines
         p_holm = holm(np.array([line["p"] for line in lines], dtype=float))
         lines = [{**line, "p_holm": p} for line, p in zip(lines, p_holm, strict=True)]
-        return row | _verdict(claim, lines, [*elsewhere, *claim.left_out]), lines
+        return row | _verdict(claim, lines, [*reasons[NOT_HERE], *claim.left_out]), lines
 
-    def _lines(self, claim: Claim) -> tuple[list[Row], list[str], list[str]]:
-        """The comparisons, and the reasons why some are meaningless at this scale or cannot be made."""
-        lines, elsewhere, never = [], [], []
-        stated: list[Comparison | CountStatement] = [*claim.comparisons(), *claim.counts]
-        for comparison in stated:
-            if isinstance(comparison, Comparison):
-                reason = self._why_meaningless(comparison)
-                line = partial(self._measured_line, comparison, claim.tables)
-            else:
-                reason = self._why_count_is_meaningless(comparison)
-                line = partial(self._count_line, comparison)
-            if reason:
-                elsewhere.append(reason)
-                continue
-            try:
-                lines.append({"id": claim.id, "scale": self.settings.scale, **line()})
-            except Untestable as error:
-                never.append(str(error))
-        return lines, elsewhere, never
-
-    def _why_meaningless(self, comparison: Comparison) -> str:
-        """Why a comparison is meaningless at this scale; empty if it is meaningful."""
-        if comparison.dataset not in self.settings.datasets:
-            return f"no data set of this configuration stands for {comparison.dataset}"
-        dataset = self.settings.datasets[comparison.dataset]
-        languages, of_paper = self.settings.languages[dataset], HUMAN_OF_PAPER[comparison.dataset]
-        if set(languages) != set(of_paper):
-            lacking_languages = f"{dataset} has its own captions in {', '.join(languages)}"
-            return f"{lacking_languages}; in the paper {comparison.dataset} has them in {', '.join(of_paper)}"
-        named = self._parts(comparison, comparison.greater, *comparison.than)
-        for part in named:
-            if reason := self.settings.left_out.get(part.name):
-                return f"{part.name}: {reason}"
-        if reason := self._why_not_human(comparison, named):
-            return reason
-        if comparison.of_size and not self._of_papers_data(comparison.dataset):
-            return "closeness is a claim about size, and sizes are compared only on the paper's data"
-        return ""
-
-    def _of_papers_data(self, dataset: str) -> bool:
-        """Whether the data set that stands for one of the paper's is the same, split and languages too."""
-        return self.settings.datasets[dataset] in self.settings.papers_data
-
-    def _why_not_human(self, comparison: Comparison, named: Sequence[Part]) -> str:
-        """Why a mean over human captions (HA), or a human query with its translations, is not available."""
-        dataset = self.settings.datasets[comparison.dataset]
-        asked = {
-            part.language for part in named if part.average == HUMAN or part.queries in ("average", "learned")
-        } & set(HUMAN_OF_PAPER.get(comparison.dataset, []))
-        lacking = sorted(asked - set(self.settings.human[dataset]))
-        return f"{dataset} has no human captions in {', '.join(lacking)}" if lacking else ""
-
-    def _why_count_is_meaningless(self, statement: CountStatement) -> str:
-        """Why a count is meaningless at this scale; empty if it is meaningful."""
-        if statement.dataset not in self.settings.datasets:
-            return f"no data set of this configuration stands for {statement.dataset}"
-        if not self._of_papers_data(statement.dataset):
-            return "a count of the published data; results/counts.csv has this configuration's"
-        return ""
-
-    def _count_line(self, statement: CountStatement) -> Row:
+    def _counted(self, statement: CountStatement) -> Row:
         """Our count next to the claimed count."""
+        dataset = self._dataset(statement.dataset)
+        if dataset not in self.settings.papers_data:
+            raise NotJudged(
+                NOT_HERE, "a count of the published data; results/counts.csv has this configuration's"
+            )
         if self.counts is None:
-            raise Untestable("the data are counted if `report` names table1")
-        dataset = self.settings.datasets[statement.dataset]
+            raise NotJudged(NOT_TESTABLE, "the data are counted if `report` names table1")
         line = judge_count(statement, self.counts[self.counts["dataset"] == statement.dataset])
-        metric = {"language": statement.language, "metric": statement.count}
-        return {"dataset": dataset, **metric, **line, "p": None}
-
-    def _measured_line(self, comparison: Comparison, tables: str) -> Row:
-        """Both sides, their difference with its interval, p over test images and seeds, and the paper's."""
-        greater = self._side(comparison.greater, comparison)
-        others = {text: self._side(text, comparison) for text in comparison.than}
-        values = {text: contrast(side, comparison.metric).value for text, side in others.items()}
-        than = max(values, key=lambda text: values[text])
-        difference = contrast_to_best(greater, list(others.values()), comparison.metric)
         return {
-            "dataset": self.settings.datasets[comparison.dataset],
+            "dataset": dataset,
+            "language": statement.language,
+            "metric": statement.count,
+            **line,
+            "p": None,
+        }
+
+    def _compared(self, comparison: Comparison, tables: str) -> Row:
+        """Both sides, their difference with its interval, p over test images and seeds, and the paper's."""
+        texts = (comparison.greater, *comparison.than)
+        dataset, sides = comparison.dataset, {text: self._parts(text, comparison) for text in texts}
+        self._check(comparison, [part for side in sides.values() for part in side])
+        terms = {text: self._terms(side, dataset) for text, side in sides.items()}
+        values = {text: contrast(of_side, comparison.metric).value for text, of_side in terms.items()}
+        than = max(comparison.than, key=lambda text: values[text])
+        rivals = [terms[text] for text in comparison.than]
+        difference = contrast_to_best(terms[comparison.greater], rivals, comparison.metric)
+        compared = [sides[comparison.greater], sides[than]]
+        return {
+            "dataset": self.settings.datasets[dataset],
             "language": comparison.language,
             "metric": comparison.metric,
             "greater": comparison.greater,
             "than": than,
-            "rivals": len(others),
-            "measured_greater": contrast(greater, comparison.metric).value,
+            "rivals": len(rivals),
+            "measured_greater": values[comparison.greater],
             "measured_than": values[than],
             "difference": difference.value,
-            "low": difference.low,
-            "high": difference.high,
+            **vars(difference),
             "p": None if comparison.of_no_difference else difference.p,
             "seeds": len(self.settings.seeds),
             "as_claimed": comparison.as_claimed(difference.value),
             "paper_difference": self.printed.difference(comparison, tables),
             **confounders(
-                self.evaluations, [self._keys(text, comparison) for text in (comparison.greater, than)]
+                self.evaluations, [[self._key(part, dataset) for part in side] for side in compared]
             ),
-            **self._translation_columns([comparison.greater, than], comparison),
+            **self._translation_columns([part for side in compared for part in side], dataset),
         }
 
-    def _translation_columns(self, sides: Sequence[str], comparison: Comparison) -> Row:
-        """The translations behind a comparison."""
-        dataset = self.settings.datasets[comparison.dataset]
-        places = [
-            (self._key(part, comparison.dataset), part.language) for part in self._parts(comparison, *sides)
+    def _dataset(self, of_paper: str) -> str:
+        """The data set that stands for one of the paper's."""
+        if of_paper not in self.settings.datasets:
+            raise NotJudged(NOT_HERE, f"no data set of this configuration stands for {of_paper}")
+        return self.settings.datasets[of_paper]
+
+    def _check(self, comparison: Comparison, named: Sequence[Part]) -> None:
+        """Raise `NotJudged` if a comparison of some recalls is meaningless at this scale."""
+        dataset, of_paper = self._dataset(comparison.dataset), HUMAN_OF_PAPER[comparison.dataset]
+        languages = self.settings.languages[dataset]
+        # A mean over human captions, or a human query with its translations, needs these captions.
+        human = {
+            part.language for part in named if part.average == HUMAN or part.queries in ("average", "learned")
+        }
+        lacking = sorted(human.intersection(of_paper) - set(self.settings.human[dataset]))
+        reasons = [
+            f"{part.name}: {self.settings.left_out[part.name]}"
+            for part in named
+            if part.name in self.settings.left_out
         ]
-        providers: set[str] = set().union(*(self.evaluations.providers(*place) for place in places))
-        human = {language for _, language in places} & set(HUMAN_OF_PAPER.get(comparison.dataset, []))
+        if set(languages) != set(of_paper):
+            lacking_languages = f"{dataset} has its own captions in {', '.join(languages)}"
+            reasons = [
+                f"{lacking_languages}; in the paper {comparison.dataset} has them in {', '.join(of_paper)}"
+            ]
+        if lacking:
+            reasons.append(f"{dataset} has no human captions in {', '.join(lacking)}")
+        if comparison.of_size and dataset not in self.settings.papers_data:
+            reasons.append("closeness is a claim about size, and sizes are compared only on the paper's data")
+        if reasons:
+            raise NotJudged(NOT_HERE, reasons[0])
+
+    def _translation_columns(self, compared: Sequence[Part], dataset: str) -> Row:
+        """The translations behind a comparison."""
+        providers: set[str] = set()
+        for part in compared:
+            providers |= self.evaluations.providers(self._key(part, dataset), part.language)
+        human = {part.language for part in compared}.intersection(HUMAN_OF_PAPER[dataset])
         return {
             "translations": provider_label(providers),
             "word_by_word": word_by_word(providers),
-            "not_human": " ".join(sorted(human - set(self.settings.human[dataset]))),
+            "not_human": " ".join(sorted(human - set(self.settings.human[self.settings.datasets[dataset]]))),
         }
 
-    def _side(self, text: str, comparison: Comparison) -> list[Term]:
-        """One side of a comparison."""
-        side = []
-        for part in self._parts(comparison, text):
-            key = self._key(part, comparison.dataset)
+    def _parts(self, text: str, comparison: Comparison) -> list[Part]:
+        return parts(text, comparison.language, comparison.dataset)
+
+    def _terms(self, side: Sequence[Part], dataset: str) -> list[Term]:
+        """The recalls of one side of a comparison; raises `NotJudged` if one was not evaluated."""
+        terms = []
+        for part in side:
+            key = self._key(part, dataset)
             if not self.evaluations.has(key, part.language):
                 queries = "" if key[2] == "original" else f" with queries {key[2]!r}"
-                raise Untestable(
-                    f"{key[1]}{queries} on {key[0]} is in none of the tables that `report` names"
-                )
-            side.append(Term(part.weight, self.evaluations.hits_of_seeds(key, part.language)))
-        return side
+                where = f"{key[1]}{queries} on {key[0]}"
+                raise NotJudged(NOT_TESTABLE, f"{where} is in none of the tables that `report` names")
+            terms.append(Term(part.weight, self.evaluations.hits_of_seeds(key, part.language)))
+        return terms
 
-    def _keys(self, text: str, comparison: Comparison) -> list[tuple[str, str, str]]:
-        """The evaluations that one side of a comparison names."""
-        return [self._key(part, comparison.dataset) for part in self._parts(comparison, text)]
-
-    def _parts(self, comparison: Comparison, *sides: str) -> list[Part]:
-        """The recalls of some sides of a comparison."""
-        return [part for text in sides for part in parts(text, comparison.language, comparison.dataset)]
-
-    def _key(self, part: Part, dataset: str) -> tuple[str, str, str]:
-        """The evaluation that holds a recall; raises `Untestable` if there is no such experiment."""
-        name, singles = part.name, self.settings.one_per_language
-        alone = fullmatch(r"(.+)-[a-z]{2}", name)
-        if name not in self.settings.experiments and not (alone and alone[1] in singles):
-            raise Untestable(f"no experiment {name} in config/experiments.yaml")
-        model = model_and_queries(name, part.queries, part.language, singles)
-        return self.settings.datasets[dataset], *model
+    def _key(self, part: Part, dataset: str) -> Key:
+        """The evaluation that holds a recall; raises `NotJudged` if there is no such experiment."""
+        singles = self.settings.one_per_language
+        alone = fullmatch(r"(.+)-[a-z]{2}", part.name)
+        if part.name not in self.settings.experiments and not (alone and alone[1] in singles):
+            raise NotJudged(NOT_TESTABLE, f"no experiment {part.name} in config/experiments.yaml")
+        return self._dataset(dataset), *model_and_queries(part.name, part.queries, part.language, singles)
 
 
 def _verdict(claim: Claim, lines: Sequence[Row], elsewhere: Sequence[str]) -> Row:

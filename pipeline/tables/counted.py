@@ -1,4 +1,4 @@
-"""Code that the tables of counts share: lines with the paper's numbers, and files."""
+"""Code that the tables of counts share: files, and lines with the paper's numbers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline.common.files import atomic_write
+from pipeline.tables.result_files import paper_table
 from pipeline.tables.tabulate import COMPARISON_COLUMNS
 
 Row = dict[str, Any]
@@ -14,21 +15,17 @@ Row = dict[str, Any]
 MILLIONS = "parameters (millions)"  # a metric
 
 
+def with_papers_numbers(rows: pd.DataFrame, papers: Path) -> pd.DataFrame:
+    """Rows with a `model`, and in the column `paper` its number as printed; empty if the paper has none."""
+    return rows.assign(paper=rows["model"].map(paper_table(papers).set_index("method")["value"]).fillna(""))
+
+
 def parameter_lines(rows: pd.DataFrame, table: str, scale: str, dataset: str) -> list[Row]:
     """Lines of a comparison, from rows with model, metric, value, and the paper's number as printed."""
-    return [
-        {
-            "table": table,
-            "row": number,
-            "method": row["model"],
-            "scale": scale,
-            "dataset": dataset,
-            "metric": row["metric"],
-            "measured": row["value"],
-            "paper": row["paper"].rstrip("M%x"),
-        }
-        for number, row in enumerate(rows.to_dict("records"), 1)
-    ]
+    lines = rows.rename(columns={"model": "method", "value": "measured"})[["method", "metric", "measured"]]
+    lines = lines.assign(row=range(1, len(rows) + 1), paper=rows["paper"].str.rstrip("M%x"))
+    records: list[Row] = lines.assign(table=table, scale=scale, dataset=dataset).to_dict("records")
+    return records
 
 
 def write_tables(rows: pd.DataFrame, table: Path, lines: Sequence[Row], comparison: Path) -> None:

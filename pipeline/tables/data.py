@@ -1,6 +1,6 @@
 """MULE, Table 1: images and descriptions to train on, by data set and language."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -10,12 +10,12 @@ from pipeline.common.files import atomic_write
 from pipeline.datasets.select import original_captions
 from pipeline.datasets.settings import CountSettings
 from pipeline.datasets.table import read_captions
-from pipeline.tables.counted import Row, write_tables
+from pipeline.tables.counted import write_tables
 from pipeline.tables.result_files import paper_table
 
-METRICS = ("images", "descriptions")
+METRICS = ["images", "descriptions"]
+HEADS = ["table", "row", "group", "method", "scale", "dataset", "language"]
 OWN_COLUMNS = ["image", "split", "language"]
-CROSSED_COLUMNS = ["dataset", "split", "captioned_in", "language", "images", "descriptions"]
 
 
 def count_captions(
@@ -44,31 +44,27 @@ def count_captions(
     Raises:
         InputError: a caption table is not there or wrong, or a language has no captions of its own.
     """
-    own = {
-        name: pd.concat([_own_captions(path, data.caption_origins) for path in captions[name]])
+    own = pd.concat(
+        _own_captions(path, data.caption_origins).assign(dataset=name)
         for name, data in settings.datasets.items()
-    }
-    counts_of = {
-        (name, str(language)): _counts(of_language[of_language["split"] == "train"])
-        for name, of_dataset in own.items()
-        for language, of_language in of_dataset.groupby("language")
-    }
-    paper = {(row["dataset"], row["language"]): row for row in paper_table(papers).to_dict("records")}
-    keys = [*(key for key in paper if key in counts_of), *(key for key in counts_of if key not in paper)]
-    rows = [
-        {
-            "dataset": settings.datasets[name].dataset,
-            "language": language,
-            **counts_of[name, language],
-            "scale": settings.scale,
-        }
-        for name, language in keys
+        for path in captions[name]
+    )
+    own["dataset"] = pd.Categorical(own["dataset"], list(settings.datasets))  # in this order
+    to_train_on = own.assign(image=own["image"].where(own["split"] == "train"))
+    groups = to_train_on.groupby(["dataset", "language"], observed=True)["image"]
+    rows = groups.agg(images="nunique", descriptions="count").reset_index()
+    rows = rows.merge(paper_table(papers), "left", ["dataset", "language"], suffixes=("", " of paper"))
+    rows = rows.sort_values("row", key=pd.to_numeric, kind="stable").fillna("")
+    here = {name: data.dataset for name, data in settings.datasets.items()}
+    rows = rows.assign(dataset=rows["dataset"].map(here), scale=settings.scale, table="1")
+    lines = [
+        {**heads, "metric": metric, "measured": row[metric], "paper": row[f"{metric} of paper"]}
+        for heads, row in zip(rows[HEADS].to_dict("records"), rows.to_dict("records"), strict=True)
+        for metric in METRICS
     ]
-    lines = [line for key in keys for line in _lines(settings, key, counts_of[key], paper.get(key, {}))]
-    write_tables(pd.DataFrame(rows), table, lines, comparison)
+    write_tables(rows[["dataset", "language", *METRICS, "scale"]], table, lines, comparison)
     with atomic_write(counts) as temporary:
-        every = [_counts_by_languages(of_dataset).assign(dataset=name) for name, of_dataset in own.items()]
-        pd.concat(every)[CROSSED_COLUMNS].to_csv(temporary, index=False, lineterminator="\n")
+        _counts_by_languages(own).to_csv(temporary, index=False, lineterminator="\n")
 
 
 def _own_captions(path: Path, caption_origins: Mapping[str, str]) -> pd.DataFrame:
@@ -83,31 +79,11 @@ def _own_captions(path: Path, caption_origins: Mapping[str, str]) -> pd.DataFram
     return pd.concat(parts)
 
 
-def _counts(own: pd.DataFrame) -> dict[str, int]:
-    return {"images": own["image"].nunique(), "descriptions": len(own)}
-
-
 def _counts_by_languages(own: pd.DataFrame) -> pd.DataFrame:
-    """Images and descriptions by split, by all languages of the image, and by language."""
-    pairs = own[["image", "language"]].drop_duplicates().sort_values("language")
-    captioned_in = pairs.groupby("image")["language"].agg(" ".join)
-    with_languages = own.assign(captioned_in=own["image"].map(captioned_in))
-    groups = with_languages.groupby(["split", "captioned_in", "language"])["image"]
+    """Images and descriptions by data set, split, all languages of the image, and language."""
+    images = ["dataset", "image"]
+    pairs = own[[*images, "language"]].drop_duplicates().sort_values("language")
+    captioned_in = pairs.groupby(images, observed=True)["language"].agg(" ".join).rename("captioned_in")
+    keys = ["dataset", "split", "captioned_in", "language"]
+    groups = own.join(captioned_in, on=images).groupby(keys, observed=True)["image"]
     return groups.agg(images="nunique", descriptions="size").reset_index()
-
-
-def _lines(
-    settings: CountSettings, key: tuple[str, str], counts: Mapping[str, int], paper: Mapping[str, str]
-) -> Iterator[Row]:
-    """The numbers of a data set and language next to the paper's row."""
-    for metric in METRICS:
-        yield {
-            **{column: paper.get(column, "") for column in ("row", "group", "method")},
-            "table": "1",
-            "scale": settings.scale,
-            "dataset": settings.datasets[key[0]].dataset,
-            "language": key[1],
-            "metric": metric,
-            "measured": counts[metric],
-            "paper": paper.get(metric, ""),
-        }

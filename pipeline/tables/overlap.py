@@ -1,7 +1,7 @@
 """Lessons learned (Kádár et al. 2018), Table 1 and Section 4: the overlap of the languages' vocabularies."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -13,8 +13,6 @@ from pipeline.tables.result_files import paper_table
 DATASET = "multi30k"
 MINIMUM_COUNT = 4  # occurrences of a word of the vocabulary (Section 4)
 NAMES = {"en": "En", "de": "De", "fr": "Fr", "cs": "Cz"}  # of languages, as the paper prints them
-
-Vocabularies = dict[str, set[str]]  # language -> words
 
 
 def measure_vocabulary_overlap(
@@ -46,11 +44,29 @@ def measure_vocabulary_overlap(
         portion: {language: _vocabulary(language, paths) for language, paths in files.items()}
         for portion, files in {"translation": translation, "comparable": comparable}.items()
     }
-    rows = [row for portion, of in vocabularies.items() for row in _printed_rows(portion, of)]
-    languages = dict.fromkeys(language for of in vocabularies.values() for language in of)
-    columns = ["portion", "language", *languages, "words", "total", "union"]
     paper = {(row["group"], row["method"]): row for row in paper_table(papers).to_dict("records")}
-    lines = [line for portion, of in vocabularies.items() for line in _lines(portion, of, paper)]
+    rows: list[Row] = []
+    lines: list[Row] = []
+    for portion, of in vocabularies.items():
+        sizes: Row = {"total": sum(map(len, of.values())), "union": len(set().union(*of.values()))}
+        for place, language in enumerate(of):
+            overlaps = {other: jaccard(of[language], of[other]) for other in list(of)[place:]}
+            printed = {other: f"{overlap:.2f}" for other, overlap in overlaps.items()}
+            rows.append(
+                {"portion": portion, "language": language, "words": len(of[language]), **printed, **sizes}
+            )
+            # The paper prints Jaccard coefficients of the translation portion only.
+            of_paper = paper[("", NAMES[language])] if portion == "translation" else {}
+            for other, overlap in overlaps.items():
+                line = {"method": language, "language": other, "metric": "jaccard"}
+                number = {"measured": f"{overlap:.4f}", "paper": of_paper.get(other)}
+                lines.append({"group": portion, "row": of_paper.get("row"), **line, **number})
+        for method, size in sizes.items():
+            of_paper = paper[portion, method]
+            line = {"group": portion, "method": method, "metric": "words", "measured": size}
+            lines.append({**line, "row": of_paper["row"], "paper": of_paper["words"]})
+    languages = dict.fromkeys(row["language"] for row in rows)
+    columns = ["portion", "language", *languages, "words", "total", "union"]
     write_tables(
         pd.DataFrame(rows, columns=columns).assign(minimum_count=MINIMUM_COUNT, scale=scale),
         table,
@@ -75,62 +91,3 @@ def _tokens(path: Path, language: str) -> list[str]:
     sentences = read_sentences(path)
     rows = (sentences["split"] == "train") & (sentences["language"] == language)
     return " ".join(sentences["tokens"][rows]).split()
-
-
-def _printed_rows(portion: str, vocabularies: Vocabularies) -> Iterator[Row]:
-    languages = list(vocabularies)
-    for place, language in enumerate(languages):
-        overlaps = {
-            other: f"{jaccard(vocabularies[language], vocabularies[other]):.2f}"
-            for other in languages[place:]
-        }
-        yield {
-            "portion": portion,
-            "language": language,
-            **overlaps,
-            "words": len(vocabularies[language]),
-            **_sizes(vocabularies),
-        }
-
-
-def _lines(
-    portion: str, vocabularies: Vocabularies, paper: Mapping[tuple[str, str], Mapping[str, str]]
-) -> Iterator[Row]:
-    """Jaccard coefficients, total and union, each with the paper's number.
-
-    Args:
-        paper: rows as printed, by group and method. Jaccard coefficients have no group: the paper prints only
-            those of the translation portion.
-    """
-    languages = list(vocabularies)
-    for place, language in enumerate(languages):
-        row = paper.get(("", NAMES[language]), {}) if portion == "translation" else {}
-        for other in languages[place:]:
-            yield {
-                "row": row.get("row", ""),
-                "group": portion,
-                "method": language,
-                "language": other,
-                "metric": "jaccard",
-                "measured": f"{jaccard(vocabularies[language], vocabularies[other]):.4f}",
-                "paper": row.get(other, ""),
-            }
-    for method, size in _sizes(vocabularies).items():
-        row = paper.get((portion, method), {})
-        yield {
-            "row": row.get("row", ""),
-            "group": portion,
-            "method": method,
-            "language": "",
-            "metric": "words",
-            "measured": size,
-            "paper": row.get("words", ""),
-        }
-
-
-def _sizes(vocabularies: Vocabularies) -> dict[str, int]:
-    """The sum of the vocabularies' sizes, and the size of their union."""
-    return {
-        "total": sum(map(len, vocabularies.values())),
-        "union": len(set().union(*vocabularies.values())),
-    }

@@ -10,8 +10,7 @@ from pipeline.models.consistency import Combiner
 from pipeline.models.model import count_parameters
 from pipeline.models.settings import ClassifierWeight, ModelSettings
 from pipeline.models.sizes import at_test_time, count
-from pipeline.tables.counted import MILLIONS, Row, parameter_lines, write_tables
-from pipeline.tables.result_files import paper_table
+from pipeline.tables.counted import MILLIONS, parameter_lines, with_papers_numbers, write_tables
 from pipeline.training.settings import SmalrParameterSettings
 from pipeline.words.vocabulary import read_vocabulary
 
@@ -42,22 +41,22 @@ def count_smalr_parameters(
     sizes = {part.language: len(part.words) - 1 for part in map(read_vocabulary, words)}
     codes = np.concatenate([read_vocabulary(path).vectors.ravel() for path in characters])
     letters = int(np.count_nonzero(np.unique(codes)))
-    paper = paper_table(papers).set_index("method")["value"]
-    rows = pd.DataFrame(comparison_lines(settings, sizes, letters))
+    columns = ["model", "counted", "metric", "value", "note"]
+    rows = pd.DataFrame(_counts(settings, sizes, letters), columns=columns)
+    rows["value"] = [round(value, 2) for value in rows["value"]]
     if len(sizes) != 10:  # the paper has no numbers for it
         for column in ("model", "counted"):
             rows[column] = rows[column].str.replace(r"\bten\b", str(len(sizes)), regex=True)
-    rows["paper"] = rows["model"].map(paper).fillna("")
+    rows = with_papers_numbers(rows, papers)
     rows["vocabulary"] = f"{settings.dataset} at scale {settings.scale}, {sum(sizes.values()):,} words"
     lines = parameter_lines(rows, "smalr/parameters", settings.scale, settings.dataset)
-    columns = rows[["model", "counted", "metric", "value", "paper", "vocabulary", "note"]]
-    write_tables(columns, table, lines, comparison)
+    write_tables(rows[[*columns[:4], "paper", "vocabulary", "note"]], table, lines, comparison)
 
 
-def comparison_lines(
+def _counts(
     settings: SmalrParameterSettings, words: Mapping[str, int], characters: int
-) -> Iterator[Row]:
-    """Each number of the comparison.
+) -> Iterator[tuple[str, str, str, float, str]]:
+    """Each number of the comparison: its name, what is counted, the unit, and a note.
 
     Args:
         words: number of words of each language, without padding. characters: number of characters that words
@@ -67,45 +66,29 @@ def comparison_lines(
     ten = count(ModelSettings(languages=languages, model=model, classifier=ClassifierWeight()), words)
     # A classifier of one language has nothing to distinguish.
     one = sum(count(ModelSettings(languages=["en"], model=model), {"en": words["en"]}).values())
-    whole = sum(ten.values())
-    yield _row("MULE, one language", "only English: table, linear layer, both branches", MILLIONS, one / 1e6)
-    yield _row(
-        "MULE, ten languages",
-        "ten tables and linear layers, both branches, classifier",
-        MILLIONS,
-        whole / 1e6,
-    )
-    tables = ten["words"] / 1e6
-    yield _row("MULE, ten languages: word tables", "numbers of the ten tables", MILLIONS, tables)
-    yield _row(
-        "MULE, ten languages: share of the languages",
-        "word tables and linear layers in all parameters",
-        "percent",
-        100 * (ten["words"] + ten["layers"]) / whole,
-    )
-    yield _row("MULE, ten languages to one", "ratio of the two above", "times", whole / one)
+    whole, name = sum(ten.values()), "MULE, ten languages"
+    share = 100 * (ten["words"] + ten["layers"]) / whole
+    what = "only English: table, linear layer, both branches"
+    yield "MULE, one language", what, MILLIONS, one / 1e6, ""
+    yield name, "ten tables and linear layers, both branches, classifier", MILLIONS, whole / 1e6, ""
+    yield f"{name}: word tables", "numbers of the ten tables", MILLIONS, ten["words"] / 1e6, ""
+    what = "word tables and linear layers in all parameters"
+    yield f"{name}: share of the languages", what, "percent", share, ""
+    yield f"{name} to one", "ratio of the two above", "times", whole / one, ""
     as_liwe = model.model_copy(update={"encoder": "liwe"})
-    for name, size in (("S-LIWE, ten languages", 24), ("L-LIWE, ten languages", 120)):
+    for kind, size in (("S-LIWE", 24), ("L-LIWE", 120)):
         liwe = settings.liwe.model_copy(update={"character_dim": size})
         counts = count(ModelSettings(languages=languages, model=as_liwe, liwe=liwe), words, characters)
         what = f"{characters} characters of {size} numbers"
-        yield _row(name, what, MILLIONS, sum(counts.values()) / 1e6)
-    yield from hybrid(settings, words, whole)
-    yield _row(
-        "MULE, ten languages: at test time",
-        f"sentence branch ({settings.model.recurrent}) and image branch",
-        MILLIONS,
-        sum(at_test_time(ten).values()) / 1e6,
-        BEFOREHAND,
-    )
+        yield f"{kind}, ten languages", what, MILLIONS, sum(counts.values()) / 1e6, ""
+    yield from _hybrid_counts(settings, words, whole)
+    what = f"sentence branch ({settings.model.recurrent}) and image branch"
+    yield f"{name}: at test time", what, MILLIONS, sum(at_test_time(ten).values()) / 1e6, BEFOREHAND
 
 
-def count_combiner(languages: int, hidden: int) -> int:
-    """Parameters of the network that combines the scores of languages (CLC-C)."""
-    return count_parameters(Combiner(languages, hidden, 1.0))
-
-
-def hybrid(settings: SmalrParameterSettings, words: Mapping[str, int], of_mule: int) -> Iterator[Row]:
+def _hybrid_counts(
+    settings: SmalrParameterSettings, words: Mapping[str, int], of_mule: int
+) -> Iterator[tuple[str, str, str, float, str]]:
     """Parameters of LA, HEM and SMALR, and of SMALR with CLC-C at test time.
 
     The number of entries in use is known only after pretraining. So lines have the maximum number of
@@ -121,24 +104,17 @@ def hybrid(settings: SmalrParameterSettings, words: Mapping[str, int], of_mule: 
         most, without = sum(count(of, words, entries).values()), count(of, words)
         fewest = sum(without.values())
         what = f"all trainable parameters, with {entries:,} entries, the most that {latent:,} words can take"
-        yield _row(
-            f"{method}, ten languages", what, MILLIONS, most / 1e6, "entries that no word uses are dropped"
-        )
+        note = "entries that no word uses are dropped"
+        yield f"{method}, ten languages", what, MILLIONS, most / 1e6, note
         what = f"{', '.join(part for part, number in without.items() if number)}; no entry but MASK"
-        yield _row(f"{method}, ten languages: without entries", what, MILLIONS, fewest / 1e6)
-        yield _row(f"MULE to {method}, ten languages", "ratio, with as many entries", "times", of_mule / most)
-    room = (MOST - fewest) // of.model.universal_dim
-    yield _row(f"{method}: entries that make 20 million parameters", "all others counted", "entries", room)
-    beyond = (of_mule / 5 - fewest) // of.model.universal_dim
-    yield _row(
-        f"{method}: entries that make a fifth of MULE's parameters", "all others counted", "entries", beyond
-    )
-    combiner = count_combiner(len(words), settings.consistency.hidden)
+        yield f"{method}, ten languages: without entries", what, MILLIONS, fewest / 1e6, ""
+        yield f"MULE to {method}, ten languages", "ratio, with as many entries", "times", of_mule / most, ""
+    for limit, what in ((MOST, "20 million"), (of_mule / 5, "a fifth of MULE's")):
+        room = (limit - fewest) // of.model.universal_dim
+        yield f"{method}: entries that make {what} parameters", "all others counted", "entries", room, ""
+    # The network that combines the scores of languages.
+    combiner = count_parameters(Combiner(len(words), settings.consistency.hidden, 1.0))
     at_test = sum(at_test_time(without).values()) + combiner
     what = f"sentence branch ({of.model.recurrent}), image branch, CLC-C"
-    yield _row("Image-sentence model at test time", what, MILLIONS, at_test / 1e6, BEFOREHAND)
-    yield _row("CLC-C", "weights of its two layers", "parameters", combiner)
-
-
-def _row(model: str, what: str, metric: str, value: float, note: str = "") -> Row:
-    return {"model": model, "counted": what, "metric": metric, "value": round(value, 2), "note": note}
+    yield "Image-sentence model at test time", what, MILLIONS, at_test / 1e6, BEFOREHAND
+    yield "CLC-C", "weights of its two layers", "parameters", combiner, ""

@@ -61,6 +61,7 @@ def test_own_captions_to_train_on_are_counted(tmp_path: Path) -> None:
     ]
     assert list(table.columns) == ["dataset", "language", "images", "descriptions", "scale"]
     assert list(comparison.columns) == COMPARISON_COLUMNS
+    assert (comparison[["images", "sentences"]] == "").to_numpy().all()  # candidates of a recall
     assert comparison[["row", "language", "metric", "measured", "paper"]].to_numpy().tolist() == [
         ["5", "en", "images", 2, "121K"],
         ["5", "en", "descriptions", 3, "606K"],
