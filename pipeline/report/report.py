@@ -14,16 +14,11 @@ from pipeline.common.files import sha256
 from pipeline.report import plots, tables
 from pipeline.report.pages import main_of, write_page
 from pipeline.report.settings import ReportSettings
-from pipeline.tables.claims import VERDICTS
+from pipeline.tables.claims import NOT_HERE, NOT_TESTABLE, VERDICTS
 from pipeline.tables.result_files import read_result
+from pipeline.tables.settings import Table
 
-PAPERS = {
-    "mule": "MULE: Multimodal Universal Language Embedding",
-    "smalr": "SMALR: Learning to Scale Multilingual Representations",
-    "lessons": "Lessons learned in multilingual grounded language learning",
-}
-
-SHORT = {"mule": "MULE", "smalr": "SMALR", "lessons": "Lessons"}
+PAPERS = {"mule": "MULE", "smalr": "SMALR", "lessons": "Lessons"}
 CLAIMS_OF = {"M": "mule", "S": "smalr", "L": "lessons"}  # by the first letter of a claim's id
 
 
@@ -54,18 +49,18 @@ def write_report(
     """
     names = sorted(comparisons, key=natural)
     drawings = {f"{path.parent.name}/{path.stem}": path for path in figures if path.suffix == ".svg"}
+    shown = [tables.of_comparison(name, comparisons[name], settings, drawings.get(name)) for name in names]
+    of_evaluations = [settings.tables[name] for name in names if name in settings.tables]
     values = {
         "settings": settings,
-        "of_paper": bool(_papers(names, settings)),
+        "of_paper": any(table.paper for table in of_evaluations),
         "other_data": [
             dataset
             for dataset, stands_for in settings.stands_for.items()
             if stands_for in tables.PAPER_NAMES and dataset not in settings.papers_data
         ],
-        "title": _title(names, settings),
-        "tables": [
-            tables.of_comparison(name, comparisons[name], settings, drawings.get(name)) for name in names
-        ],
+        "title": _title(of_evaluations, shown, settings),
+        "tables": shown,
         "heads": tables.HEADS,
         "verdicts": VERDICTS,
         "claims": list(_claims(claims, claim_comparisons)),
@@ -99,25 +94,30 @@ def natural(name: str) -> list[object]:
     ]
 
 
-def _title(names: Iterable[str], settings: ReportSettings) -> str:
-    """The subject of the report: the papers whose tables it has, or the user's own data sets."""
-    titles = [title for paper, title in PAPERS.items() if paper in _papers(names, settings)]
-    if not titles:
-        return f"Image-sentence retrieval on {', '.join(settings.stands_for)}"
-    if len(titles) == 1:
-        return f"{titles[0]}, reproduced"
-    *first, last = (title.partition(":")[0].partition(" learned")[0] for title in titles)
-    return f"Multilingual image-sentence retrieval: {', '.join(first)} and {last}, reproduced"
+def _title(
+    of_evaluations: Sequence[Table], shown: Sequence[Mapping[str, Any]], settings: ReportSettings
+) -> str:
+    """What the report shows: whose tables, on which data sets."""
+    whose = []
+    for paper, title in PAPERS.items():
+        numbers = [table.table for table in of_evaluations if table.paper == paper]
+        if None in numbers or len(numbers) > 3:
+            whose.append(f"{title}'s tables")
+        elif numbers:
+            whose.append(f"{title}'s Table{'s' if len(numbers) > 1 else ''} {_together(map(str, numbers))}")
+    datasets = dict.fromkeys(dataset for table in shown for dataset in table["datasets"])
+    names = [tables.printed_name(dataset, settings) for dataset in datasets]
+    return f"{_together(whose) or 'Image-sentence retrieval'} on {_together(names)}"
 
 
-def _papers(names: Iterable[str], settings: ReportSettings) -> set[str]:
-    """The papers that some tables belong to."""
-    papers = {settings.tables[name].paper for name in names if name in settings.tables}
-    return {paper for paper in papers if paper}
+def _together(names: Iterable[str]) -> str:
+    """`a, b and c`."""
+    *first, last = [*names] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _claims(claims: Path | None, comparisons: Path | None) -> Iterator[dict[str, Any]]:
-    """The claims of each paper, with the paper's `name` and `paper`, its printed name."""
+    """The claims of each paper that are tested, and the others; its `name` and `paper`, its printed name."""
     if claims is None or comparisons is None:
         return
     lines = _read(comparisons)
@@ -126,8 +126,17 @@ def _claims(claims: Path | None, comparisons: Path | None) -> Iterator[dict[str,
         for row in _read(claims).to_dict("records")
     ]
     for letter, name in CLAIMS_OF.items():
-        if of_paper := [claim for claim in rows if claim["id"].startswith(letter)]:
-            yield {"name": name, "paper": SHORT[name], "claims": of_paper}
+        every = [claim for claim in rows if claim["id"].startswith(letter)]
+        untested = [claim for claim in every if claim["verdict"] in (NOT_HERE, NOT_TESTABLE)]
+        tested = [claim for claim in every if claim not in untested]
+        if every:
+            yield {
+                "name": name,
+                "paper": PAPERS[name],
+                "every": every,
+                "tested": tested,
+                "untested": untested,
+            }
 
 
 def _read(path: Path) -> pd.DataFrame:

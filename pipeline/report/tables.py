@@ -14,6 +14,7 @@ from pipeline.report.settings import ReportSettings
 from pipeline.tables.averages import ALL, HUMAN
 from pipeline.tables.result_files import read_result
 from pipeline.tables.settings import Table
+from pipeline.tables.show import row_names
 from pipeline.tables.tabulate import printed_metrics
 
 HEADS = {
@@ -49,9 +50,10 @@ def of_comparison(
         drawing: SVG of a paper's figure; other tables have a picture of their mean recalls.
     """
     numbers = read_result(path, "the comparison", f"Run: snakemake results/{name}.csv", "paper")
+    of_all = {"name": name, "datasets": numbers["dataset"].unique().tolist()}
     if name in settings.tables:
         return {
-            "name": name,
+            **of_all,
             "kind": "recalls",
             "caption": settings.tables[name].caption or "",
             "left_out": settings.left_out[name],
@@ -62,7 +64,7 @@ def of_comparison(
     if "dataset" in lines:
         lines["dataset"] = lines["dataset"].replace(PAPER_NAMES)
     return {
-        "name": name,
+        **of_all,
         "kind": "counts",
         "caption": CAPTIONS.get(name, ""),
         "columns": [str(column).replace("_", " ").capitalize() for column in lines],
@@ -91,7 +93,8 @@ def _recalls(numbers: pd.DataFrame, settings: ReportSettings, table: Table) -> d
             values = [float(cell[key]) for cell in cells if cell and cell[key]]
             for cell in filter(None, cells):
                 cell[f"best_{key}"] = bool(cell[key]) and float(cell[key]) == max(values)
-    _mark_groups(rows)
+    for row, before in zip(rows, [None, *rows], strict=False):
+        row["above"] = row["group"] if before is None or before["group"] != row["group"] else ""
     chance = printed.drop_duplicates(["dataset", "language", "metric"])
     chance = chance.set_index(["dataset", "language", "metric"])["chance"]
     labels = [(printed_name(data, settings), _language(data, code, settings)) for data, code, _ in columns]
@@ -141,6 +144,8 @@ def _row(numbers: pd.DataFrame, columns: Sequence[Column]) -> dict[str, Any]:
     }
     return {
         "heads": texts,
+        "group": " ".join(filter(None, [texts["section"], texts["group"]])),
+        "name": row_names(numbers).iloc[0],
         "word_by_word": bool(texts.get("word_by_word")),
         "number": numbers["row"].iloc[0],
         "cells": [_cell(cells[column]) if column in cells else None for column in columns],
@@ -158,34 +163,6 @@ def _cell(line: Mapping[str, Any]) -> dict[str, Any]:
         "title": title,
         "paper": "" if pd.isna(line["paper"]) else tenths(line["paper"]),
     }
-
-
-def _mark_groups(rows: Sequence[dict[str, Any]]) -> None:
-    """Mark each row with the group above it, and with whether it extends the last row, as `+ c2c` does."""
-    section, name, above = "", "", ""
-    for row in rows:
-        texts = row["heads"]
-        follows = texts["section"] == section and texts["group"] == name
-        row["extends"] = follows and texts["method"].startswith("+ ")
-        heading = _in_section(texts["section"], texts["group"])
-        row["above"] = "" if row["extends"] or heading == above else heading
-        above = above if row["extends"] else heading
-        section = texts["section"]
-        name = f"{name} {texts['method']}" if row["extends"] else texts["method"]
-
-
-def _label(texts: Mapping[str, str]) -> str:
-    """A row's whole name: section, group, method and training data."""
-    between = " " if texts["method"].startswith("+ ") else ": "
-    name = f"{texts['group']}{between}{texts['method']}" if texts["group"] else texts["method"]
-    data = texts.get("training_data", "")
-    return _in_section(texts["section"], f"{name} ({data})" if data else name)
-
-
-def _in_section(section: str, name: str) -> str:
-    """A name in its section of a table: `(a) EmbN`, `as published code: Bilingual`."""
-    between = "" if not section or not name else " " if section.startswith("(") else ": "
-    return f"{section}{between}{name}"
 
 
 def _candidates(numbers: pd.DataFrame, settings: ReportSettings) -> str:
@@ -214,4 +191,4 @@ def _picture(
     for dataset, code in dict.fromkeys((dataset, code) for dataset, code, _ in columns):
         part = means[(means["dataset"] == dataset) & (means["language"] == code)]
         panels[f"{printed_name(dataset, settings)}\n{_language(dataset, code, settings)}"] = part
-    return plots.intervals(panels, [_label(row["heads"]) for row in rows], "Mean recalls with 95% intervals")
+    return plots.intervals(panels, [row["name"] for row in rows], "Mean recalls with 95% intervals")
