@@ -56,8 +56,9 @@ FAILED_IMAGES = DATASET + "/failed{suffix}.csv"
 SHARD = DATASET + "/shards{suffix}/{shard}.csv"
 
 # Translations. A query is a validation or test caption; it is listed with the caption that it translates.
-TRANSLATIONS = DATASET + "/translations/{source}-{target}.csv"
-QUERIES = DATASET + "/translations/queries/{source}-{target}.csv"
+# `queried` is `queries/` for queries, or empty.
+TRANSLATED = DATASET + "/translations/{queried}{source}-{target}.csv"
+TRANSLATIONS, QUERIES = (TRANSLATED.replace("{queried}", each) for each in ("", "queries/"))
 TRANSLATION_QUALITY = DATASET + "/translation-quality/{source}-{target}.csv"
 
 # Word and sentence vectors. `captions` is what an experiment trains on: human, human+mt, mt, augmented.

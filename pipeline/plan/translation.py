@@ -2,16 +2,14 @@
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache
 from pathlib import Path
-from typing import ClassVar
 
 from pipeline import digest as code
 from pipeline import registry
 from pipeline.common.errors import InputError
-from pipeline.datasets.settings import BorrowedCaptions
 from pipeline.plan import paths
 from pipeline.plan.captions import all_splits, tokens
 from pipeline.plan.plan import Plan, files_in
@@ -38,101 +36,28 @@ NOTHING: Files = {name: [] for name in _NAMES}
 
 
 @dataclass(frozen=True)
-class Translation:
-    """The translation of a data set's captions, or of its queries, from one language into another.
+class TranslationJob:
+    """A job that translates, or measures translations.
 
-    queries: whether it translates validation and test captions as queries, each linked to its caption;
-    otherwise all captions. before: the pair that translated the queries into `source`; None for originals.
+    settings: of its provider; None if only published translations are measured. inputs: its files by name.
+    arguments: others than files and settings. gpu: GPUs that a job requests, by the configuration.
     """
 
-    plan: Plan
-    dataset: str
+    stage: str
     source: str
-    target: str
-    queries: bool = False
-    before: str | None = None
-    stage: ClassVar = "translate"
-
-    @property
-    def pair(self) -> str:
-        return f"{self.source}-{self.target}"
-
-    @property
-    def borrowed_captions(self) -> BorrowedCaptions | None:
-        """Data set and origin if the translations are in another data set's captions."""
-        borrowed = is_borrowed(self.plan.settings, self.dataset, self.pair)
-        by_language = self.plan.datasets[self.dataset].borrowed_translations
-        return by_language[self.target] if borrowed and not self.queries else None
-
-    def _file(self, pattern: str, language: str) -> str:
-        return self.plan.path(pattern, dataset=self.dataset, language=language)
-
-    @property
-    def settings(self) -> Provider | None:
-        """Settings of the provider; queries do not borrow translations, so the default provides them."""
-        if self.borrowed_captions:
-            return FilesProvider(provider="files", origin=self.borrowed_captions.origin)
-        require_providers(self.plan, [(self.dataset, self.pair)])
-        translation = self.plan.settings.translation
-        borrowed = is_borrowed(self.plan.settings, self.dataset, self.pair)
-        for provider in (translation.provider_of(self.pair), translation.default):
-            if provider and not (borrowed and isinstance(provider, FilesProvider)):
-                return provider
-        raise InputError(
-            f"translation.default: {self.dataset} borrows its translations {self.pair}, and queries need "
-            "their own; name a provider"
-        )
+    settings: Provider | None
+    inputs: Files
+    arguments: list[str]
+    gpu: int
 
     @property
     def provider(self) -> str:
         return self.settings.provider if self.settings else "files"
 
     @property
-    def inputs(self) -> Files:
-        """Files that the translation reads, by name."""
-        if self.borrowed_captions:
-            lender = self.borrowed_captions.dataset
-            return NOTHING | {
-                "captions": [self.plan.path(paths.CAPTIONS, dataset=lender, language=self.target)],
-                "images": [self.plan.path(paths.SPLIT, dataset=self.dataset)],
-            }
-        if isinstance(self.settings, FilesProvider):
-            return NOTHING | {"captions": [self._file(paths.CAPTIONS, self.target)]}
-        sentences = [self._file(paths.TOKENS, self.source)]
-        if self.before:
-            sentences = query_tables(self.plan, self.dataset, [self.before])
-        return NOTHING | {"sentences": sentences} | self.translator_inputs
-
-    @property
-    def translator_inputs(self) -> Files:
-        """Files that the translator itself reads, by name."""
-        if isinstance(self.settings, DictionaryProvider):
-            own = self.target in self.plan.datasets[self.dataset].languages
-            return {
-                "target_sentences": tokens(self.plan, self.dataset, [self.target] if own else []),
-                "dictionaries": [dictionary(self.plan, self.dataset, self.source, self.target)],
-            }
-        if isinstance(self.settings, TrainedProvider):
-            return {"translator": [self.plan.path(paths.TRANSLATOR, source=self.source, target=self.target)]}
-        if isinstance(self.settings, MarianProvider):
-            return {"model": files_in(self.settings.model_of(self.source, self.target))}
-        return {}
-
-    @property
     def options(self) -> list[str]:
-        """Arguments of `translate` that are no files."""
-        splits = ["--splits", "val", "test"] if self.queries else []
-        return [*self._settings_option, f"--source-origin={self._source_origin}", *splits]
-
-    @property
-    def _settings_option(self) -> list[str]:
-        return [f"--settings={self.settings.as_json()}"] if self.settings else []
-
-    @property
-    def _source_origin(self) -> str:
-        if self.before:
-            return of_queries(self.plan, self.dataset, *self.before.split("-")).provider
-        return self.plan.datasets[self.dataset].caption_origins.get(self.source, "human")
+        """Arguments that are no files."""
+        return [*([f"--settings={self.settings.as_json()}"] if self.settings else []), *self.arguments]
 
     @property
     def code(self) -> str:
@@ -153,19 +78,77 @@ class Translation:
     def gpus(self) -> int:
         if not isinstance(self.settings, LocalModel):
             return 0
-        return {"cpu": 0, "cuda": 1}.get(self.settings.device, self.plan.settings.gpu)
+        return {"cpu": 0, "cuda": 1}.get(self.settings.device, self.gpu)
 
 
-def of_captions(plan: Plan, dataset: str, source: str, target: str) -> Translation:
-    """The translation of a data set's captions."""
-    return Translation(plan, dataset, source, target)
+@cache
+def translation(plan: Plan, dataset: str, queried: str, source: str, target: str) -> TranslationJob:
+    """The translation of a data set's captions from one language into another.
+
+    Args:
+        queried: empty, or `queries/`: only of validation and test captions, as queries, which are translated
+            into English first if no provider translates the pair itself.
+    """
+    data, splits = plan.datasets[dataset], ["--splits", "val", "test"] if queried else []
+    origin, sentences = data.caption_origins.get(source, "human"), tokens(plan, dataset, [source])
+    if queried and via_english(plan.settings, dataset, f"{source}-{target}"):
+        origin = translation(plan, dataset, queried, source, "en").provider
+        sentences, source = query_tables(plan, dataset, [f"{source}-en"]), "en"
+    if not queried and is_borrowed(plan.settings, dataset, f"{source}-{target}"):
+        loan = data.borrowed_translations[target]
+        settings: Provider = FilesProvider(provider="files", origin=loan.origin)
+        captions = plan.path(paths.CAPTIONS, dataset=loan.dataset, language=target)
+        files = {"captions": [captions], "images": [plan.path(paths.SPLIT, dataset=dataset)]}
+    elif isinstance(settings := _provider(plan, dataset, f"{source}-{target}"), FilesProvider):
+        files = {"captions": [plan.path(paths.CAPTIONS, dataset=dataset, language=target)]}
+    else:
+        files = {"sentences": sentences} | _of_translator(plan, dataset, settings, source, target)
+    arguments = [f"--source-origin={origin}", *splits]
+    return TranslationJob("translate", source, settings, NOTHING | files, arguments, plan.settings.gpu)
 
 
-def of_queries(plan: Plan, dataset: str, source: str, target: str) -> Translation:
-    """The translation of queries: of the pair, or from English if they are translated into English first."""
-    if via_english(plan.settings, dataset, f"{source}-{target}"):
-        return Translation(plan, dataset, "en", target, queries=True, before=f"{source}-en")
-    return Translation(plan, dataset, source, target, queries=True)
+@cache
+def measurement(plan: Plan, dataset: str, source: str, target: str) -> TranslationJob:
+    """The quality of a pair's translations, measured against human translations if the data set has any."""
+    of, settings, files, arguments = plan.source(dataset), None, NOTHING, []
+    if of.parallel_files:
+        files, arguments = NOTHING | {"task1": _task1(plan, dataset)}, [f"--multi30k={paths.SOURCES}"]
+    elif of.human_translations:
+        captions = [plan.path(paths.CAPTIONS, dataset=dataset, language=code) for code in (source, target)]
+        files = NOTHING | {"captions": captions}
+    if files is not NOTHING:
+        settings = _provider(plan, dataset, f"{source}-{target}")
+        files = files | _of_translator(plan, dataset, settings, source, target)
+    stage = "measure-translation-quality"
+    return TranslationJob(stage, source, settings, files, arguments, plan.settings.gpu)
+
+
+def _provider(plan: Plan, dataset: str, pair: str) -> Provider:
+    """The provider of a pair; queries do not borrow translations, so the default provides them."""
+    require_providers(plan, [(dataset, pair)])
+    borrowed, configured = is_borrowed(plan.settings, dataset, pair), plan.settings.translation
+    for provider in (configured.provider_of(pair), configured.default):
+        if provider and not (borrowed and isinstance(provider, FilesProvider)):
+            return provider
+    raise InputError(
+        f"translation.default: {dataset} borrows its translations {pair}, and queries need their own; name a "
+        "provider"
+    )
+
+
+def _of_translator(plan: Plan, dataset: str, provider: Provider, source: str, target: str) -> Files:
+    """Files that a translator itself reads, by name."""
+    if isinstance(provider, DictionaryProvider):
+        own = [target] if target in plan.datasets[dataset].languages else []
+        return {
+            "target_sentences": tokens(plan, dataset, own),
+            "dictionaries": [dictionary(plan, dataset, source, target)],
+        }
+    if isinstance(provider, TrainedProvider):
+        return {"translator": [plan.path(paths.TRANSLATOR, source=source, target=target)]}
+    if isinstance(provider, MarianProvider):
+        return {"model": files_in(provider.model_of(source, target))}
+    return {}
 
 
 def translation_tables(plan: Plan, dataset: str, pairs: Sequence[str]) -> list[str]:
@@ -174,12 +157,11 @@ def translation_tables(plan: Plan, dataset: str, pairs: Sequence[str]) -> list[s
     return [_of_pair(plan, paths.TRANSLATIONS, dataset, pair) for pair in pairs]
 
 
-def query_tables(plan: Plan, dataset: str, pairs: Iterable[str]) -> list[str]:
+def query_tables(plan: Plan, dataset: str, pairs: Sequence[str]) -> list[str]:
     """Translated queries of a data set for some pairs, each with the caption that it translates."""
-    needs_own = partial(needs_query_translation, plan.settings, dataset)
+    own = {pair for pair in pairs if needs_query_translation(plan.settings, dataset, pair)}
     return [
-        _of_pair(plan, paths.QUERIES if needs_own(pair) else paths.TRANSLATIONS, dataset, pair)
-        for pair in pairs
+        _of_pair(plan, paths.QUERIES if pair in own else paths.TRANSLATIONS, dataset, pair) for pair in pairs
     ]
 
 
@@ -250,42 +232,6 @@ def translator_folder(plan: Plan, source: str, target: str) -> list[str]:
 def _task1(plan: Plan, dataset: str) -> list[str]:
     pattern = plan.source(dataset).parallel_files
     return [paths.SOURCE_FILE.format(file=name) for name in plan.sources if re.search(pattern, name)]
-
-
-class Measurement(Translation):
-    """The quality of a pair's translations, measured against human translations if the data set has any."""
-
-    stage: ClassVar = "measure-translation-quality"
-
-    @property
-    def references(self) -> Files:
-        """Files with human translations, by name."""
-        source = self.plan.source(self.dataset)
-        if source.parallel_files:
-            return {"task1": _task1(self.plan, self.dataset)}
-        if not source.human_translations:
-            return {}
-        return {"captions": [self._file(paths.CAPTIONS, code) for code in (self.source, self.target)]}
-
-    @property
-    def settings(self) -> Provider | None:
-        """Settings of the provider; None if there is nothing to measure it against."""
-        return super().settings if self.references else None
-
-    @property
-    def inputs(self) -> Files:
-        return NOTHING | self.references | self.translator_inputs
-
-    @property
-    def options(self) -> list[str]:
-        """Arguments that belong to the data set and to the translator."""
-        multi30k = [f"--multi30k={paths.SOURCES}"] if "task1" in self.references else []
-        return [*self._settings_option, *multi30k]
-
-
-def of_quality(plan: Plan, dataset: str, source: str, target: str) -> Measurement:
-    """The measurement of the quality of a pair's translations."""
-    return Measurement(plan, dataset, source, target)
 
 
 def measured_pairs(plan: Plan) -> list[str]:

@@ -142,15 +142,15 @@ def test_captions_that_were_translated_keep_their_origin(
     """Flickr8K-CN's Japanese is Google's, as are the Chinese and Japanese that Multi30K borrows."""
     assert captions.caption_origin(flickr8k, dataset, code) == origin
     if origin != "dictionary" and dataset == "flickr8kcn":
-        options = translation.of_captions(flickr8k, dataset, code, "en").options
+        options = translation.translation(flickr8k, dataset, "", code, "en").options
         assert f"--source-origin={origin}" in options
 
 
 def test_queries_reach_another_language_via_english(flickr8k: Plan) -> None:
     """Borrowed translations are numbered as in their data set, so queries are translated again."""
     folder = "work/flickr8k/multi30k/translations"
-    onward = translation.of_queries(flickr8k, "multi30k", "de", "ja")
-    assert (onward.source, onward.target, onward.before) == ("en", "ja", "de-en")
+    onward = translation.translation(flickr8k, "multi30k", "queries/", "de", "ja")
+    assert onward.source == "en"
     assert onward.inputs["sentences"] == [f"{folder}/de-en.csv"]
     assert onward.inputs["dictionaries"] == [f"{FACEBOOK}/arrival/dictionaries/en-ja.txt"]
     assert onward.options[1:] == ["--source-origin=google", "--splits", "val", "test"]
@@ -168,9 +168,9 @@ def test_translations_without_a_provider_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"(?s)names no provider.*multi30k.*en-fr"):
         training.queries_in_every_language(paper_plan(tmp_path, **only_german), "multi30k", "mule-full")
     flickr8k = plan_of(scale="flickr8k", **only_german)
-    assert translation.of_captions(flickr8k, "multi30k", "en", "ja").provider == "files"
+    assert translation.translation(flickr8k, "multi30k", "", "en", "ja").provider == "files"
     with pytest.raises(InputError, match="multi30k borrows its translations en-ja"):
-        _ = translation.of_queries(flickr8k, "multi30k", "en", "ja").provider
+        _ = translation.translation(flickr8k, "multi30k", "queries/", "en", "ja").provider
     with pytest.raises(InputError, match=r"mule-full-human\+mt trains on translations"):
         mine = plan_of(datasets={"mine": own(languages=["de", "fr"])})
         training.translations(mine, "mine", "mule-full-human+mt")
@@ -202,7 +202,7 @@ def test_a_marian_model_is_read_from_its_files_and_requests_a_gpu_as_configured(
     config.touch()
     marian = {"provider": "marian", "model": f"{tmp_path}/opus-{{source}}-{{target}}", "device": device}
     asked = plan_of(gpu=configured, translation={"default": marian})
-    found = translation.of_captions(asked, "multi30k", "en", "de")
+    found = translation.translation(asked, "multi30k", "", "en", "de")
     assert (found.inputs["model"], found.gpus, found.services) == ([str(config)], gpus, 0)
 
 

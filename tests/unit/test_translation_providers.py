@@ -142,7 +142,7 @@ EVERY = [f"{source}-{target}" for source in TEN[:6] for target in TEN if target 
         (lambda plan: tables.table_evaluations(plan, "table6"), MULTI30K),
         (pages.judged_files, EVERY),
         (translation.measured_pairs, MULTI30K),
-        (lambda plan: translation.of_captions(plan, "mscoco", "zh", "ja").inputs, ["zh-ja"]),
+        (lambda plan: translation.translation(plan, "mscoco", "", "zh", "ja").inputs, ["zh-ja"]),
     ],
 )
 def test_every_pair_that_a_job_needs_is_named_once(

@@ -1,11 +1,3 @@
-TRANSLATE = (
-    "python -m pipeline translate --source {params.source} --target {wildcards.target} "
-    "{params.options:q} --captions {input.captions:q} --images {input.images:q} --sentences {input.sentences:q} "
-    "--target-sentences {input.target_sentences:q} --dictionaries {input.dictionaries:q} --translator {input.translator:q} --cache {resources.cache:q} "
-    "--requests-per-second {resources.rate} --gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
-)
-
-
 # A small translator of two languages between which there are human translations of captions (provider `trained`).
 rule train_translator:
     input:
@@ -27,40 +19,31 @@ rule train_translator:
 
 rule translate:
     input:
-        unpack(for_job(translation.of_captions, "inputs")),
+        unpack(for_job(translation.translation, "inputs")),
     output:
-        paths.TRANSLATIONS,
+        paths.TRANSLATED,
+    wildcard_constraints:
+        queried="(queries/)?",
     resources:
-        **translating(translation.of_captions),
+        **translating(translation.translation),
     params:
-        **provider(translation.of_captions),
+        **provider(translation.translation),
     shell:
-        TRANSLATE
-
-
-rule translate_queries:
-    """Translate validation and test captions between two languages, as queries only"""
-    input:
-        unpack(for_job(translation.of_queries, "inputs")),
-    output:
-        paths.QUERIES,
-    resources:
-        **translating(translation.of_queries),
-    params:
-        **provider(translation.of_queries),
-    shell:
-        TRANSLATE
+        "python -m pipeline translate --source {params.source} --target {wildcards.target} "
+        "{params.options:q} --captions {input.captions:q} --images {input.images:q} --sentences {input.sentences:q} "
+        "--target-sentences {input.target_sentences:q} --dictionaries {input.dictionaries:q} --translator {input.translator:q} --cache {resources.cache:q} "
+        "--requests-per-second {resources.rate} --gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
 
 rule measure_translation_quality:
     input:
-        unpack(for_job(translation.of_quality, "inputs")),
+        unpack(for_job(translation.measurement, "inputs")),
     output:
         paths.TRANSLATION_QUALITY,
     resources:
-        **translating(translation.of_quality),
+        **translating(translation.measurement),
     params:
-        **provider(translation.of_quality),
+        **provider(translation.measurement),
     shell:
         "python -m pipeline measure-translation-quality --source {wildcards.source} "
         "--target {wildcards.target} --scale {wildcards.run} --dataset {wildcards.dataset} "
