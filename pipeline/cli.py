@@ -67,11 +67,11 @@ def exit_status(work: Callable[[], None]) -> int:
 
 
 def overview(stages: Mapping[str, Stage]) -> str:
-    """The stages with their summaries, by group."""
+    """The stages with their summaries, by package."""
     width = max(map(len, stages)) + 2
     groups: dict[str, list[str]] = {}
     for name, stage in stages.items():
-        groups.setdefault(stage.group, []).append(f"  {name:{width}}{stage.summary}")
+        groups.setdefault(stage.package, []).append(f"  {name:{width}}{stage.summary}")
     return "\n\n".join("\n".join([f"{group}:", *lines]) for group, lines in groups.items())
 
 
@@ -82,6 +82,10 @@ def run(stage: Stage, program: str, words: Sequence[str]) -> None:
     function = registry.load(stage.function)
     parameters = inspect.signature(function, eval_str=True).parameters
     values = vars(parser_of(stage, program).parse_args(words))
+    for name, each in parameters.items():
+        kind = _without_none(each.annotation)
+        if get_origin(kind) is Mapping and values[name]:
+            values[name] = (named_files if get_args(kind)[1] is Path else named_file_lists)(values[name])
     if stage.gpu:
         take_gpu(values["gpus"])
     positional = [values[name] for name, each in parameters.items() if each.kind is each.POSITIONAL_ONLY]
@@ -113,7 +117,7 @@ def _help(parameter: inspect.Parameter, text: str) -> str:
 
 def _reading(parameter: inspect.Parameter) -> dict[str, Any]:
     """How argparse reads a parameter. An optional one without a value has its default, as rules need it."""
-    kind, optional = parameter.annotation, parameter.default is not parameter.empty
+    kind, optional = _without_none(parameter.annotation), parameter.default is not parameter.empty
     if kind is bool:
         return {"action": "store_true"}
     options: dict[str, Any] = {}
@@ -121,8 +125,6 @@ def _reading(parameter: inspect.Parameter) -> dict[str, Any]:
         options = {"default": parameter.default, "const": parameter.default, "nargs": "?"}
     elif parameter.kind is not parameter.POSITIONAL_ONLY:
         options = {"required": True}
-    if get_origin(kind) is UnionType and get_args(kind)[1:] == (NoneType,):
-        kind = get_args(kind)[0]
     if get_origin(kind) is Sequence:
         kind = get_args(kind)[0]
         options |= {"nargs": "*" if optional else "+", "action": "extend"}
@@ -130,11 +132,15 @@ def _reading(parameter: inspect.Parameter) -> dict[str, Any]:
         if parameter.default == ():
             options["default"] = []
     if get_origin(kind) is Mapping:
-        read = named_files if get_args(kind)[1] is Path else named_file_lists
-        return options | {"action": _NamedFiles, "const": read, "nargs": "+", "metavar": "NAME=FILE"}
+        return options | {"nargs": "+", "metavar": "NAME=FILE"}
     if get_origin(kind) is Literal:
         return options | {"choices": get_args(kind)}
     return options | {"type": _parser_of_block(kind) if hasattr(kind, "parse") else kind}
+
+
+def _without_none(kind: Any) -> Any:
+    """The type X of X | None."""
+    return get_args(kind)[0] if get_origin(kind) is UnionType and NoneType in get_args(kind) else kind
 
 
 def _parser_of_block(kind: Any) -> Callable[[str], object]:
@@ -147,20 +153,6 @@ def _parser_of_block(kind: Any) -> Callable[[str], object]:
             raise argparse.ArgumentTypeError(str(error)) from None
 
     return parse
-
-
-class _NamedFiles(argparse.Action):
-    """Files by name; `const` reads them from values of the form NAME=FILE."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option: str | None = None,
-    ) -> None:
-        assert callable(self.const)
-        setattr(namespace, self.dest, self.const(values))
 
 
 def explanations(docstring: str) -> dict[str, str]:

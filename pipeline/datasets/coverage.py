@@ -1,6 +1,6 @@
 """Whether a user's own captions cover every split in every language; checked before anything runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,7 +68,7 @@ def coverage(data: Dataset, image_list: Path | None) -> Coverage:
     return found
 
 
-def missing_captions(dataset: str, counts: Counts, languages: Sequence[str]) -> Iterator[str]:
+def missing_captions(dataset: str, counts: Counts, languages: Collection[str]) -> Iterator[str]:
     """One line per language and split without captions, with what to do.
 
     Args:

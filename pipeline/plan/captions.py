@@ -30,52 +30,35 @@ def coverage_of(plan: Plan, dataset: str) -> "Coverage":
     return coverage(plan.datasets[dataset], Path(image_list) if image_list else None)
 
 
-def coverage_warnings(plan: Plan) -> list[str]:
-    """Warnings about a user's own captions: few test images, captions left out or repeated."""
-    from pipeline.datasets import coverage
+def check_coverage(plan: Plan) -> list[str]:
+    """Warnings about a user's own captions: few test images, captions left out or repeated.
 
+    Raises:
+        InputError: they do not cover every split; every gap is listed.
+    """
+    from pipeline.datasets.coverage import few_tested, missing_captions
+
+    gaps: list[str] = []
     warnings: list[str] = []
-    for dataset in _own_datasets(plan):
-        found = coverage_of(plan, dataset)
-        warnings += coverage.few_tested(dataset, found.counts)
-        warnings += [f"datasets.{dataset}: {code}: {warning}" for code, warning in found.warnings.items()]
+    for name, data in plan.datasets.items():
+        if data.source == "custom":
+            found = coverage_of(plan, name)
+            gaps += missing_captions(name, found.counts, _languages_trained_on(plan, name))
+            warnings += few_tested(name, found.counts)
+            warnings += [f"datasets.{name}: {code}: {warning}" for code, warning in found.warnings.items()]
+    raise_together(gaps, "Captions of your own do not cover every split:")
     return warnings
 
 
-def check_coverage(plan: Plan) -> None:
-    """Check that a user's own captions cover every split.
-
-    Raises:
-        InputError: they do not; every gap is listed.
-    """
-    from pipeline.datasets import coverage
-
-    raise_together(
-        [
-            gap
-            for dataset in _own_datasets(plan)
-            for gap in coverage.missing_captions(
-                dataset, coverage_of(plan, dataset).counts, languages_trained_on(plan, dataset)
-            )
-        ],
-        "Captions of your own do not cover every split:",
-    )
-
-
-def _own_datasets(plan: Plan) -> list[str]:
-    return [name for name, data in plan.datasets.items() if data.source == "custom"]
-
-
-def languages_trained_on(plan: Plan, dataset: str) -> list[str]:
+def _languages_trained_on(plan: Plan, dataset: str) -> set[str]:
     """Languages in which an experiment of the configured tables trains on the data set's own captions."""
     every = plan.settings.experiments_on(dataset)
-    languages = {
+    return {
         language
         for name in experiments_on(plan, dataset)
         for language in every[name].languages
         if every[name].captions != "mt" or language == "en"
     }
-    return sorted(languages)
 
 
 def caption_tables(plan: Plan, dataset: str) -> list[str]:

@@ -15,7 +15,6 @@ from pipeline.settings.translations import (
     query_pairs,
     training_pairs,
     via_english,
-    without_translations,
 )
 from pipeline.training.settings import AssignSettings
 
@@ -42,16 +41,20 @@ def translations(plan: Plan, dataset: str, experiment: str) -> list[str]:
     """Translations that an experiment trains on besides a language's own captions.
 
     Raises:
-        InputError: the data set has no captions to translate into one of the languages.
+        InputError: the data set has no captions to translate.
     """
-    if lacking := without_translations(plan.settings, dataset, experiment):
+    settings, data = plan.experiment(dataset, experiment), plan.datasets[dataset]
+    pairs = training_pairs(plan.settings, dataset, experiment)
+    own = [code for code in settings.languages if code in data.languages]
+    needs_pairs = settings.captions == "human+mt" or (settings.captions != "human" and own != ["en"])
+    if needs_pairs and not pairs:
         raise InputError(
-            f"experiment {experiment} trains on translations, and {dataset} has no captions to "
-            f"translate into {', '.join(lacking)}: translations are from English, or into English from other "
-            f"languages, found datasets.{dataset}.languages {plan.datasets[dataset].languages}. Add "
-            "captions in English, or ask for rows without translations (results/TABLE-row1+2.csv)"
+            f"experiment {experiment} trains on translations, and {dataset} has no captions to translate: "
+            "translations are from English, or into English from other languages, found "
+            f"datasets.{dataset}.languages {data.languages}. Add captions in English, or ask for rows "
+            "without translations (results/TABLE-row1+2.csv)"
         )
-    return translation_tables(plan, dataset, training_pairs(plan.settings, dataset, experiment))
+    return translation_tables(plan, dataset, pairs)
 
 
 def initial_weights(plan: Plan, dataset: str, experiment: str, seed: int) -> list[str]:

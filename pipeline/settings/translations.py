@@ -57,22 +57,6 @@ def training_pairs(settings: Configuration, dataset: str, name: str) -> list[str
     ]
 
 
-def without_translations(settings: Configuration, dataset: str, name: str) -> list[str]:
-    """Languages in which an experiment trains on translations that its data set cannot have.
-
-    Translations are from English, or into English from the data set's other languages.
-    """
-    experiment, languages = settings.experiments_on(dataset)[name], settings.datasets[dataset].languages
-    captions = experiment.captions
-    return [
-        code
-        for code in experiment.languages
-        if code in languages
-        and (captions == "human+mt" or (captions != "human" and code != "en"))
-        and not translation_sources(languages, code, captions)
-    ]
-
-
 def own_pairs(settings: Configuration, dataset: str, name: str) -> list[str]:
     """Pairs whose translations are the only captions of an experiment in a language."""
     languages = settings.datasets[dataset].translated_languages

@@ -11,7 +11,7 @@ from pipeline import cli, registry
 from pipeline.images.settings import FeatureSettings
 from pipeline.stages import STAGES, Stage
 
-STAGE = Stage("act", f"{__name__}:act", "tests")
+STAGE = Stage("act", f"{__name__}:act")
 
 calls: list[dict[str, Any]] = []
 

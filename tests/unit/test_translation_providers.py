@@ -8,7 +8,7 @@ import pytest
 from plans import paper_plan
 
 from pipeline.common.errors import InputError
-from pipeline.plan import pages, tables, translation
+from pipeline.plan import pages, tables, training, translation
 from pipeline.plan.plan import Plan
 from pipeline.settings import reading
 from pipeline.settings.configuration import Configuration
@@ -17,7 +17,6 @@ from pipeline.settings.translations import (
     evaluation_pairs,
     missing_providers,
     training_pairs,
-    without_translations,
 )
 from pipeline.translation.web import SERVICES
 
@@ -50,25 +49,30 @@ def test_translated_queries_need_every_other_language() -> None:
 
 
 @pytest.mark.parametrize(
-    ("languages", "experiment", "lacking"),
+    ("languages", "experiment", "refused"),
     [
-        (["de", "fr"], "mule-full", []),
-        (["de", "fr"], "mule-full-mt", ["de", "fr"]),
-        (["de", "fr"], "mule-full-human+mt", ["de", "fr"]),
-        (["de", "fr"], "embn-human+mt-fr", ["fr"]),
-        (["en"], "mule-full-human+mt", ["en"]),
-        (["en", "de"], "mule-full-human+mt", []),
-        (["en", "de"], "mule-full-mt", []),  # English keeps its own captions
-        (["en"], "mule-ten", []),  # so does SMALR's English; the others are translated from it
+        (["de", "fr"], "mule-full", False),
+        (["de", "fr"], "mule-full-mt", True),
+        (["de", "fr"], "mule-full-human+mt", True),
+        (["de", "fr"], "embn-human+mt-fr", True),
+        (["en"], "mule-full-human+mt", True),
+        (["en", "de"], "mule-full-human+mt", False),
+        (["en", "de"], "mule-full-mt", False),  # English keeps its own captions
+        (["en"], "mule-ten", False),  # so does SMALR's English; the others are translated from it
     ],
 )
-def test_an_experiment_lacks_the_translations_that_a_data_set_cannot_have(
-    languages: list[str], experiment: str, lacking: list[str]
+def test_an_experiment_is_refused_without_the_translations_that_it_trains_on(
+    languages: list[str], experiment: str, refused: bool
 ) -> None:
     """If it were trained on human captions instead, its row would still claim translations."""
     mine = {"source": "custom", "captions": "mine.csv", "images": "mine", "languages": languages}
-    settings = load(datasets={"mine": {**mine, "translated_languages": ["zh"] if "en" in languages else []}})
-    assert without_translations(settings, "mine", experiment) == lacking
+    data = {"mine": {**mine, "translated_languages": ["zh"] if "en" in languages else []}}
+    plan = Plan(load(datasets=data, translation={"default": {"provider": "google"}}))
+    if refused:
+        with pytest.raises(InputError, match="mine has no captions to translate"):
+            training.translations(plan, "mine", experiment)
+    else:
+        training.translations(plan, "mine", experiment)
 
 
 def test_pairs_without_a_provider_are_listed_once_with_their_data_sets() -> None:
