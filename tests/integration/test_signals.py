@@ -1,8 +1,6 @@
 """What a training keeps through deletions, damage, a full disk and a signal."""
 
-import errno
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -14,11 +12,9 @@ import pytest
 import torch
 from run_stages import train
 
-from pipeline import cli
 from pipeline.models.model import load_model
 from pipeline.training.batches import Sampler
 from pipeline.training.data import Inputs
-from pipeline.training.loop import Job
 
 pytestmark = pytest.mark.integration
 
@@ -76,22 +72,3 @@ def test_a_signal_ends_a_training_at_once_and_leaves_no_temporary_file(
     assert job.returncode == 128 + signal.SIGTERM
     assert log.splitlines()[-1].startswith("ended by SIGTERM.")
     assert [path.name for path in tmp_path.iterdir()] == ["curves.csv"]
-
-
-def test_a_checkpoint_that_does_not_fit_keeps_the_earlier_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    checkpoint = tmp_path / "checkpoint.pt"
-    job = Job(checkpoint, [], "a")
-    job.save({"step": 1})
-
-    def full(*_: Any, **__: Any) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(torch, "save", full)
-        assert cli.exit_status(lambda: job.save({"step": 2})) == 1
-    message = capsys.readouterr().err
-    assert str(checkpoint) in message and "No space left" in message and "same command" in message
-    assert job.load() == {"step": 1}
-    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.pt"]

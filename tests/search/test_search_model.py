@@ -40,17 +40,6 @@ def test_the_language_that_knows_the_largest_share_of_words_is_detected(model: S
         model.parse("a dog", "ja")
 
 
-def test_the_share_counts_and_not_the_number_of_known_words(tmp_path: Path) -> None:
-    words = {"en": ["", "a", "b", "c"], "de": ["", "a", "b", "c"]}
-    assert (
-        make_model(tmp_path / "model.pt", words={**words, "de": ["", "a", "b", "c", "d"]})
-        .parse("a b c d")
-        .language
-        == "de"
-    )
-    assert make_model(tmp_path / "model.pt", words=words).parse("a b c d").share_known == 0.75
-
-
 def test_sentences_are_embedded_as_the_trained_model_does(model: SearchModel) -> None:
     trained, record = load_model(model.path)
     texts = {"en": ["A dog runs", "in zebra snow", "zebra"], "de": ["rot", "Ein Hund", "ein hund im schnee"]}

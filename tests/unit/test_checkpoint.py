@@ -6,8 +6,7 @@ import pytest
 import torch
 from small import record, saved_settings, word_model
 
-from pipeline.common.errors import InputError
-from pipeline.models.model import load_model, save_model
+from pipeline.models.model import save_model
 from pipeline.models.settings import Model, ModelSettings, SavedSettings
 from pipeline.training.data import Inputs
 from pipeline.training.loop import Job
@@ -61,16 +60,6 @@ def test_a_finished_model_that_was_damaged_is_trained_again(tmp_path: Path) -> N
     model.unlink()
     assert not job.restore_outputs()
     assert not checkpoint.exists()
-
-
-@pytest.mark.parametrize(
-    "content", ["<html></html>", "version https://git-lfs.github.com/spec/v1\n", "abc", ""]
-)
-def test_a_file_that_is_not_a_model_is_one_message(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "model.pt"
-    path.write_text(content)
-    with pytest.raises(InputError, match="not a model of this project"):
-        load_model(path)
 
 
 def test_equal_models_are_equal_bytes_even_if_equal_texts_are_different_objects(tmp_path: Path) -> None:

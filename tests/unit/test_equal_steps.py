@@ -10,8 +10,6 @@ from run_stages import train
 
 from pipeline.common.errors import InputError
 from pipeline.models.model import load_model
-from pipeline.plan import training as plan
-from pipeline.plan.plan import Plan
 from pipeline.settings import reading
 from pipeline.settings import stages as configuration
 from pipeline.settings.configuration import Configuration
@@ -55,23 +53,10 @@ def test_epochs_and_learning_rates_are_those_of_the_other_experiment() -> None:
     assert (french.epochs, french.learning_rate, french.learning_rate_decay) == (7, 1.0e-2, 0.9)
 
 
-def test_the_plan_gives_the_other_experiments_model_of_the_same_seed() -> None:
-    of = Plan(load())
-    path = "work/demo/multi30k/experiments/parallel-embn/seed2/model.pt"
-    assert plan.steps_of(of, "multi30k", "embn-equal-steps-fr", 2) == [path]
-    assert plan.steps_of(of, "multi30k", "embn-fr", 2) == []
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (
-            {"steps_of": "paralel-embn"},
-            "steps_of: no experiment 'paralel-embn', did you mean 'parallel-embn'?",
-        ),
         ({"steps_of": "embn"}, "found 'embn', expected an experiment with one model for all its languages"),
-        ({"steps_of": "bilingual"}, "found 'bilingual', expected an experiment"),
-        ({"steps_of": "liwe-s-ten"}, "found 'liwe-s-ten', expected an experiment"),
         (
             {"settings": {"training": {"epochs": 3}}},
             "training.epochs: with steps_of it is that of parallel-embn",

@@ -97,17 +97,6 @@ def test_features_without_a_backbone_are_accepted_with_a_warning(
         imported(store, ["a"], FeatureSettings(backbone="vgg19", dimension=5), output)
 
 
-def test_half_precision_is_widened(tmp_path: Path) -> None:
-    write_features(tmp_path / "f.h5", ["a"], FEATURES[:1], {"backbone": "x"})
-    with h5py.File(tmp_path / "f.h5", "r+") as file:
-        del file["features"]
-        file["features"] = half = FEATURES[:1].astype(np.float16)
-    imported(tmp_path / "f.h5", ["a"], FeatureSettings(), tmp_path / "g.h5")
-    found = read_features(tmp_path / "g.h5", ["a"], {"backbone": "x"})
-    assert found.dtype == np.float32
-    assert np.array_equal(found, half.astype(np.float32))
-
-
 def test_an_image_stored_twice_is_refused(tmp_path: Path) -> None:
     write_features(tmp_path / "f.h5", ["a", "b", "a"], FEATURES, {})
     with pytest.raises(InputError, match=r"1 images \(a\) are in it more than once"):

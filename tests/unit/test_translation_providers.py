@@ -75,25 +75,6 @@ def test_an_experiment_is_refused_without_the_translations_that_it_trains_on(
         training.translations(plan, "mine", experiment)
 
 
-def test_pairs_without_a_provider_are_listed_once_with_their_data_sets() -> None:
-    settings = load(translation={"pairs": {"en-ja": {"provider": "deepl"}}})
-    needed = [
-        ("mscoco", "en-zh"),
-        ("multi30k", "en-de"),
-        ("multi30k", "en-zh"),
-        ("multi30k", "en-ja"),
-        ("multi30k", "en-de"),
-        ("multi30k", "de-en"),
-    ]
-    message = missing_providers(settings, needed)
-    assert message.splitlines()[1:4] == [
-        "  - mscoco, multi30k: en-zh",
-        "  - multi30k: en-de, de-en",
-        "Name a provider in a YAML file, and add --configfile with that file to the command:",
-    ]
-    assert re.findall(r"\b[a-z]{2}-[a-z]{2}\b", message) == ["en-zh", "en-de", "de-en"]
-
-
 def test_the_message_lists_every_provider_and_key() -> None:
     message = missing_providers(load(), [("multi30k", "en-ja")])
     named = [name for names in PROVIDERS for name in names.split(", ")]
