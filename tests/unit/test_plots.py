@@ -55,4 +55,5 @@ def test_lessons_figure_3_has_both_directions_and_languages_without_rows_of_a_se
     for text in ("text to image", "image to text", ">Monolingual<", ">Bilingual<", "demo, 2 seeds"):
         assert svg.count(text) == 1
     assert svg.count(">English<") == svg.count(">German<") == 2
+    assert svg.count('id="LineCollection_') == 4  # intervals of two models in two panels
     assert "Other" not in svg
