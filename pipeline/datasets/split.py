@@ -22,7 +22,7 @@ _MAX_SHOWN = 5  # names of wrong images in a message
 
 
 def whole_split(images: Iterable[str], split: Mapping[str, str]) -> Split:
-    """The split of all images, in their order; images in neither list are for training."""
+    """The split of all images, in their order; images that `split` lacks are for training."""
     return {image: split.get(image, "train") for image in images}
 
 

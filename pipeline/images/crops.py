@@ -60,7 +60,7 @@ def jpeg_of(path: Path, side: int, quality: int) -> bytes:
 
 def resize_image(image: Image.Image, resize: int, interpolation: str) -> Tensor:
     """Resize the shorter side of an RGB image to `resize` pixels, antialiased: (3, height, width) uint8."""
-    # Seconds of processor time, which reading images does not need.
+    # Importing torchvision takes seconds, which reading images does not need.
     from torchvision.transforms import InterpolationMode
     from torchvision.transforms import functional as transforms
 

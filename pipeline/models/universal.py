@@ -32,7 +32,7 @@ class LanguageWords(nn.Module):
     """One language's own word vectors, trained, and the layer that maps them into the universal embedding.
 
     Args:
-        rows: of the table. vector: numbers of a word vector.
+        rows: of the table. vector: size of a word vector.
         size: d, size of the universal embedding; None: no layer, the word vectors themselves are used.
         padding: row of the table that is not trained; None if there is none.
         scratch: whether the vectors are initialised at random.
@@ -127,7 +127,7 @@ class TableEmbedding(Embedding):
 class UniversalEmbedding(TableEmbedding):
     """A separate vector for each word of every language.
 
-    The `model` settings: universal, d; universal_layers, `separate` for each language or one `shared` by all;
+    The `model` settings: universal_dim, d; universal_layers, `separate` or one `shared` by all languages;
     universal_mean, what a sentence's mean is taken over: its `words`, or as in the authors' code the row
     `padded` to the longest training sentence of its language (`pad_to`), where padding's vector is trained as
     well; encoder, where it is `vse` there are no linear layers; word_vectors, the `pretrained` ones, or

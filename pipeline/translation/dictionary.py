@@ -37,7 +37,7 @@ class DictionaryTranslator:
         target_words: counts of words in captions of the target language; empty: not known.
     """
 
-    version = ""
+    version = ""  # a dictionary is an input of its job, whose change reruns it
 
     def __init__(
         self, source: str, target: str, dictionaries: Sequence[Path], target_words: Counter[str] | None = None

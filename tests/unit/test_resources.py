@@ -1,4 +1,4 @@
-"""What the rules declare: resources of jobs that a cluster's queue may get, code and inputs of every job."""
+"""What the rules declare: resources of jobs that a cluster's queue may get, threads, logs."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,5 @@
-# Checkpoints are outside the declared outputs, which Snakemake deletes when a job fails.
+# Checkpoints are outside the declared outputs, which Snakemake deletes when a job fails. The loop at the end of the
+# Snakefile gives every rule its log and the digest of its code; models of *Lessons* have rules of their own (lessons.smk).
 rule pretrain:
     input:
         sentences=for_job(training.sentences),
