@@ -56,7 +56,7 @@ class HybridWords(LanguageWords):
 class HybridEmbedding(TableEmbedding):
     """Words of every language in one d-dimensional space, most of them through shared entries.
 
-    The settings: `hybrid.frequent_dim`, dimension of an own vector; `masking`, which adds a MASK
+    The settings: `hybrid.frequent_dim`, dimension of a word's own vector; `masking`, which adds a MASK
     (`pipeline.models.losses.masking`), one vector for all languages.
     """
 
@@ -103,8 +103,8 @@ class HybridEmbedding(TableEmbedding):
         return len(self[language].own) - 1
 
     def words(self, ids: Mapping[str, Tensor]) -> Tensor:
-        # Padded to equal numbers M of words, all languages are a few operators, which a GPU would take longer
-        # to launch one by one than to compute.
+        # Padded to the same number M of words, all languages share a few operators. Language by language, a
+        # GPU would take longer to launch the operators than to compute them.
         languages, device = [self[language] for language in ids], self.entries.weight.device
         padded = pad_sequence(list(ids.values()), batch_first=True)  # (L, M)
         places = to_device(padded + _firsts([len(words.own) for words in languages]), device)

@@ -61,9 +61,9 @@ _OWN_ROWS = [
 
 
 def _with_own_tables(settings: Configuration) -> Configuration:
-    """The configuration with a table for each data set of a user's own that no table shows.
+    """The configuration, with a table added for each of the user's own data sets that no table shows.
 
-    The report has only tables of such data sets, if there are any, unless it is configured.
+    If there are such data sets, the report has only their tables, unless `report` says otherwise.
     """
     own = [
         name for name, data in settings.datasets.items() if data.source == "custom" and not data.stands_for

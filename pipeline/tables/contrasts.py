@@ -63,11 +63,12 @@ def contrast(terms: Sequence[Term], metric: str, level: float = 0.95) -> Contras
 
 
 def contrast_to_best(terms: Sequence[Term], rivals: Sequence[Sequence[Term]], metric: str) -> Contrast:
-    """A sum against the best of some rivals: its value against the one that is best here.
+    """A sum against the best of several rivals; its value is the difference from the rival that is best here.
 
-    A sum is above the best if it is above each: the largest p and the lowest lower end count. It is below if
-    it is below any, and the best of equal rivals is best by luck: each rival is a test (Bonferroni), and the
-    upper end is the lowest of wider intervals. With one rival it is `contrast`.
+    A sum is above the best rival if it is above each: the largest p and the lowest lower end count. It is
+    below the best if it is below any. Since the best of equal rivals is best by luck, each rival is a test of
+    its own (Bonferroni), and the upper end is the lowest of the wider intervals. With one rival the result is
+    that of `contrast`.
     """
     each = [[*terms, *(Term(-term.weight, term.hits) for term in rival)] for rival in rivals]
     found = [contrast(against, metric) for against in each]

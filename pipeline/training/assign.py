@@ -80,7 +80,7 @@ def assign(
 
 
 def check_pairs(batches: Sampler, settings: AssignSettings) -> None:
-    """Refuse data of a single language whose sentences have no other of their image to learn from."""
+    """Refuse data of one language without two sentences of an image: there would be nothing to learn."""
     (captions, *others) = batches.captions.values()
     if not others and (captions.per_image < 2 or settings.assignment.pairs != "all"):
         raise InputError(

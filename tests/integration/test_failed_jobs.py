@@ -1,6 +1,6 @@
-"""A job that fails while later results exist: the earlier ones stay, and the next call runs it again.
+"""A job that fails while later results exist: its old outputs stay, and the next call runs it again.
 
-Through the real Snakemake, which by itself would find nothing to be done afterwards.
+Snakemake by itself would then find nothing to be done.
 """
 
 import os
