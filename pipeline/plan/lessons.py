@@ -7,7 +7,7 @@ from pipeline.plan import paths
 from pipeline.plan.captions import caption_sources, stage_keys
 from pipeline.plan.plan import NamedFiles, Plan, either
 from pipeline.plan.sources import public_files_of
-from pipeline.plan.words import sentences
+from pipeline.plan.words import selected_files, sentences
 from pipeline.settings import stages as configuration
 
 
@@ -53,22 +53,7 @@ def selected_parts(plan: Plan, dataset: str, experiment: str) -> NamedFiles:
     )
 
 
-def selected_sentences(plan: Plan, dataset: str, experiment: str) -> list[str]:
-    """Captions of an experiment's languages."""
-    return _selected_files(plan, dataset, experiment, "{}.csv")
-
-
-def selected_words(plan: Plan, dataset: str, experiment: str) -> list[str]:
-    """Vocabularies of an experiment's languages."""
-    return _selected_files(plan, dataset, experiment, "{}.h5")
-
-
 def selected_pairs(plan: Plan, dataset: str, experiment: str) -> list[str]:
     """Captions that are paired with those of another language, if they differ from the selected captions."""
     record = configuration.selection_record(plan.settings, dataset, experiment)
-    return _selected_files(plan, dataset, experiment, "pairs-{}.csv") if record.pairs_of != "selected" else []
-
-
-def _selected_files(plan: Plan, dataset: str, experiment: str, name: str) -> list[str]:
-    folder = plan.path(paths.SELECTION, dataset=dataset, experiment=experiment)
-    return [f"{folder}/{name.format(code)}" for code in plan.experiment(dataset, experiment).languages]
+    return selected_files(plan, dataset, experiment, "pairs-{}.csv") if record.pairs_of != "selected" else []

@@ -7,7 +7,7 @@ from pipeline.plan.images import suffix_of
 from pipeline.plan.plan import Plan
 from pipeline.plan.requests import require_providers
 from pipeline.plan.translation import query_tables, translation_tables
-from pipeline.plan.words import vocabularies
+from pipeline.plan.words import selected_files, vocabularies
 from pipeline.settings import stages as configuration
 from pipeline.settings.experiments import left_out
 from pipeline.settings.translations import (
@@ -34,7 +34,10 @@ def features(plan: Plan, dataset: str, experiment: str) -> str:
 
 def sentences(plan: Plan, dataset: str, experiment: str) -> list[str]:
     """Tokenised captions of an experiment's languages."""
-    return tokens(plan, dataset, plan.experiment(dataset, experiment).languages)
+    settings = plan.experiment(dataset, experiment)
+    if settings.selection:
+        return selected_files(plan, dataset, experiment, "{}.csv")
+    return tokens(plan, dataset, settings.languages)
 
 
 def translations(plan: Plan, dataset: str, experiment: str) -> list[str]:
@@ -112,6 +115,14 @@ def evaluated_sentences(plan: Plan, dataset: str, experiment: str, queries: str)
     if queries != "translated":
         return sentences(plan, dataset, experiment)
     return tokens(plan, dataset, plan.datasets[dataset].languages)
+
+
+def evaluated_files(plan: Plan, dataset: str, experiment: str, queries: str) -> list[str]:
+    """Sentences and vocabularies of an evaluation; selected ones are in a folder."""
+    if plan.experiment(dataset, experiment).selection:
+        return [plan.path(paths.SELECTION, dataset=dataset, experiment=experiment)]
+    sentences = evaluated_sentences(plan, dataset, experiment, queries)
+    return [*sentences, *vocabularies(plan, dataset, experiment)]
 
 
 def translated_queries(plan: Plan, dataset: str, experiment: str, queries: str) -> list[str]:

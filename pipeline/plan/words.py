@@ -88,10 +88,18 @@ def datasets_with_muse(plan: Plan, muse: str) -> str:
     return either(list(plan.datasets) if plan.settings.muse == muse else [])
 
 
+def selected_files(plan: Plan, dataset: str, experiment: str, name: str) -> list[str]:
+    """Files of the captions that an experiment of *Lessons* selects, by language."""
+    folder = plan.path(paths.SELECTION, dataset=dataset, experiment=experiment)
+    return [f"{folder}/{name.format(code)}" for code in plan.experiment(dataset, experiment).languages]
+
+
 def vocabularies(plan: Plan, dataset: str, experiment: str) -> list[str]:
     """Vocabularies of an experiment's languages, in their order."""
-    languages = plan.experiment(dataset, experiment).languages
-    return [_vocabulary(plan, dataset, experiment, language) for language in languages]
+    settings = plan.experiment(dataset, experiment)
+    if settings.selection:
+        return selected_files(plan, dataset, experiment, "{}.h5")
+    return [_vocabulary(plan, dataset, experiment, language) for language in settings.languages]
 
 
 def _vocabulary(plan: Plan, dataset: str, experiment: str, language: str) -> str:

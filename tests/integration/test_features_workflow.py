@@ -35,7 +35,7 @@ def test_only_what_changes_features_extracts_them_again(project: Project) -> Non
 def test_an_experiment_depends_on_its_own_feature_set(project: Project) -> None:
     configure(project, sets={"resnet50": {"crop": 48}})
     jobs = project.would_run(TASKS, STORE)
-    assert jobs.keys() == {"extract_features", "train_lessons", "evaluate_lessons", "tabulate"}
+    assert jobs.keys() == {"extract_features", "train_lessons", "evaluate", "tabulate"}
     assert jobs["extract_features"] == 1
     (project.folder / "given.h5").touch()
     configure(project, sets={"resnet50": {"features": "given.h5"}})

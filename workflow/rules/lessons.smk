@@ -1,6 +1,5 @@
 # Experiments of Lessons: parts of the data, captions and vocabulary of an experiment, its training.
 ruleorder: train_lessons > train
-ruleorder: evaluate_lessons > evaluate
 
 
 rule read_caption_part:
@@ -49,8 +48,8 @@ rule train_lessons:
         **needs(mem_mb=8000, runtime=growing(720), disk_mb=4000, gpu=SETTINGS.gpu),
     params:
         settings=for_job(configuration.experiment_settings),
-        sentences=for_job(lessons.selected_sentences),
-        words=for_job(lessons.selected_words),
+        sentences=for_job(training.sentences),
+        words=for_job(words.vocabularies),
         pairs=for_job(lessons.selected_pairs),
         checkpoint=paths.CHECKPOINT,
     shell:
@@ -58,27 +57,6 @@ rule train_lessons:
         "--sentences {params.sentences:q} --pairs {params.pairs:q} --words {params.words:q} "
         "--checkpoint {params.checkpoint:q} --curves {output.curves:q} --gpus {resources.gpu} "
         "--output {output.model:q} > {log:q} 2>&1"
-
-
-rule evaluate_lessons:
-    """Compute the recalls of a model of Lessons on the test split"""
-    input:
-        model=paths.MODEL,
-        features=for_job(training.features),
-        selected=paths.SELECTION,
-    output:
-        evaluation=expand(paths.EVALUATION, queries="original", allow_missing=True),
-        ranks=expand(paths.RANKS, queries="original", allow_missing=True),
-    wildcard_constraints:
-        experiment=lessons.selecting_experiments(PLAN),
-    params:
-        settings=for_job(configuration.evaluation_settings),
-        sentences=for_job(lessons.selected_sentences),
-        words=for_job(lessons.selected_words),
-    shell:
-        "python -m pipeline evaluate --settings {params.settings:q} --model {input.model:q} "
-        "--features {input.features:q} --words {params.words:q} --sentences {params.sentences:q} "
-        "--output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"
 
 
 rule draw_languages:

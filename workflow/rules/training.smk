@@ -67,17 +67,18 @@ rule evaluate:
     input:
         model=paths.MODEL,
         features=for_job(training.features),
-        sentences=for_job(training.evaluated_sentences),
-        words=for_job(words.vocabularies),
+        files=for_job(training.evaluated_files),
         queries=for_job(training.translated_queries),
     output:
         evaluation=paths.EVALUATION,
         ranks=paths.RANKS,
     params:
         settings=for_job(configuration.evaluation_settings),
+        sentences=for_job(training.evaluated_sentences),
+        words=for_job(words.vocabularies),
     shell:
         "python -m pipeline evaluate --settings {params.settings:q} --model {input.model:q} "
-        "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
+        "--features {input.features:q} --words {params.words:q} --sentences {params.sentences:q} "
         "--translated-queries {input.queries:q} --output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"
 
 
