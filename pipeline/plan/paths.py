@@ -63,8 +63,9 @@ TRANSLATION_QUALITY = DATASET + "/translation-quality/{source}-{target}.csv"
 
 # Word and sentence vectors. `captions` is what an experiment trains on: human, human+mt, mt, augmented.
 CAPTION_VECTORS = DATASET + "/text/{language}.bin"  # FastText vectors that are trained on its captions
-WORDS = DATASET + "/words/{captions}/{language}.h5"  # a vocabulary with its FastText vectors
-ALIGNED_WORDS = DATASET + "/words/{captions}/muse/{language}.h5"  # with vectors that are aligned to English
+# Vocabularies with vectors; `aligned` is `muse/` for vectors that are aligned to English, or empty.
+BUILT_WORDS = DATASET + "/words/{captions}/{aligned}{language}.h5"
+WORDS, ALIGNED_WORDS = (BUILT_WORDS.replace("{aligned}", each) for each in ("", "muse/"))
 REDUCED_WORDS = DATASET + "/words/{captions}/{reduction}/{language}.h5"
 CHARACTERS = DATASET + "/spelled/{captions}/{language}.h5"  # a vocabulary's words as characters
 BERT = DATASET + "/bert/model"  # the small BERT that is pretrained on the captions

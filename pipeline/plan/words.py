@@ -4,7 +4,7 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.sources import source_named
 from pipeline.plan import paths
 from pipeline.plan.captions import coverage_of, tokens
-from pipeline.plan.plan import Plan, either, files_in
+from pipeline.plan.plan import Plan, files_in
 from pipeline.plan.sources import FASTTEXT, MUSE
 from pipeline.plan.translation import dictionary, translation_tables
 from pipeline.settings import stages as configuration
@@ -18,22 +18,32 @@ def sentences(plan: Plan, dataset: str, language: str) -> list[str]:
     return tokens(plan, dataset, [language])
 
 
-def word_settings(plan: Plan, language: str) -> WordSettings:
-    """Settings of a language's word vectors: if Multi30K has no text, they are trained on the captions."""
+def word_settings(plan: Plan, language: str, aligned: str) -> WordSettings:
+    """Settings of a language's word vectors: if Multi30K has no text, they are trained on the captions.
+
+    Args:
+        aligned: `muse/` for MUSE's published vectors, or empty.
+    """
     without_text = language not in source_named("multi30k").caption_files
     trains = plan.settings.words.vectors == "multi30k" and without_text
-    return configuration.word_settings(plan.settings, "train" if trains else None)
+    return configuration.word_settings(plan.settings, "file" if aligned else "train" if trains else None)
 
 
-def fasttext_vectors(plan: Plan, dataset: str, language: str) -> list[str]:
+def word_vectors(plan: Plan, dataset: str, language: str, aligned: str) -> list[str]:
     """The vectors of a language; empty if it has only translations to train them on."""
-    source = word_settings(plan, language).vectors
+    source = word_settings(plan, language, aligned).vectors
     if source == "train":
         own = _has_training_captions(plan, dataset, language)
         return [plan.path(paths.CAPTION_VECTORS, dataset=dataset, language=language)] if own else []
     if source == "multi30k":
         return [plan.path(paths.TEXT_VECTORS, language=language)]
-    return [_published_vectors(plan, FASTTEXT.format(language=language), "set words.vectors to train")]
+    name = (MUSE if aligned else FASTTEXT).format(language=language)
+    if name not in plan.sources:
+        otherwise = "set muse to align" if aligned else "set words.vectors to train"
+        raise InputError(
+            f"workflow/sources.csv has no published vectors {name}. Add them to it, or {otherwise}."
+        )
+    return [paths.SOURCE_FILE.format(file=name)]
 
 
 def _has_training_captions(plan: Plan, dataset: str, language: str) -> bool:
@@ -42,19 +52,6 @@ def _has_training_captions(plan: Plan, dataset: str, language: str) -> bool:
     if data.source != "custom" or language not in data.languages:
         return True  # a language with only translations in a data set is trained on them
     return coverage_of(plan, dataset).counts[language]["train"] > 0
-
-
-def muse_vectors(plan: Plan, language: str) -> str:
-    """The published aligned vectors of a language."""
-    return _published_vectors(plan, MUSE.format(language=language), "set muse to align")
-
-
-def _published_vectors(plan: Plan, name: str, otherwise: str) -> str:
-    if name not in plan.sources:
-        raise InputError(
-            f"workflow/sources.csv has no published vectors {name}. Add them to it, or {otherwise}."
-        )
-    return paths.SOURCE_FILE.format(file=name)
 
 
 def added_translations(plan: Plan, dataset: str, language: str, captions: Captions) -> list[str]:
@@ -81,11 +78,6 @@ def mapped_to_english(
         "english": [plan.path(paths.WORDS, dataset=dataset, captions=captions, language="en")],
         "dictionary": [english_dictionary(plan, dataset, language)],
     }
-
-
-def datasets_with_muse(plan: Plan, muse: str) -> str:
-    """A regular expression of all data sets if their aligned vectors are made as named: align or file."""
-    return either(list(plan.datasets) if plan.settings.muse == muse else [])
 
 
 def selected_files(plan: Plan, dataset: str, experiment: str, name: str) -> list[str]:

@@ -103,7 +103,7 @@ def test_english_is_what_other_vectors_and_words_are_mapped_to(demo: Plan, paper
     assert aligned == [f"{folder}/en.h5", *each(f"{folder}/muse/*.h5", ["zh", "ja"])]
     assert words.vocabularies(published, "mscoco", "muse-full") == each(f"{folder}/muse/*.h5", MSCOCO)
     with pytest.raises(InputError, match=r"wiki\.multi\.zh\.vec.* set muse to align"):
-        words.muse_vectors(paper, "zh")
+        words.word_vectors(paper, "multi30k", "zh", "muse/")
 
 
 def test_without_own_training_captions_vectors_are_trained_on_translations(tmp_path: Path) -> None:
@@ -118,8 +118,8 @@ def test_without_own_training_captions_vectors_are_trained_on_translations(tmp_p
 
     translated = plan("mule-full-mt")
     captions.check_coverage(translated)
-    assert words.fasttext_vectors(translated, "mine", "de") == []
-    assert words.fasttext_vectors(translated, "mine", "en") == ["work/demo/mine/text/en.bin"]
+    assert words.word_vectors(translated, "mine", "de", "") == []
+    assert words.word_vectors(translated, "mine", "en", "") == ["work/demo/mine/text/en.bin"]
     with pytest.raises(InputError, match="mine: de: no train image has a caption"):
         captions.check_coverage(plan("mule-full-mt", "mule-full-human+mt"))
 

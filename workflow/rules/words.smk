@@ -17,7 +17,7 @@ rule train_caption_vectors:
     output:
         paths.CAPTION_VECTORS,
     params:
-        settings=for_job(words.word_settings),
+        settings=for_job(words.word_settings, aligned=""),
         origin=for_job(captions.caption_origin),
     shell:
         "python -m pipeline train-word-vectors --language {wildcards.language} --sentences {input:q} "
@@ -28,9 +28,11 @@ rule build_vocabulary:
     input:
         sentences=for_job(words.sentences),
         translations=for_job(words.added_translations),
-        vectors=for_job(words.fasttext_vectors),
+        vectors=for_job(words.word_vectors),
     output:
-        paths.WORDS,
+        paths.BUILT_WORDS,
+    wildcard_constraints:
+        aligned="(muse/)?" if SETTINGS.muse == "file" else "(?:)",
     params:
         settings=for_job(words.word_settings),
         origin=for_job(captions.caption_origin),
@@ -74,7 +76,7 @@ rule encode_characters:
         "--max-word-length {params.longest} --output {output:q} > {log:q} 2>&1"
 
 
-# Word vectors that are aligned across languages: aligned to the English space here, or published.
+# Word vectors that are aligned to the English space here, if the configuration does not take published ones.
 rule align_vectors:
     input:
         words=paths.WORDS,
@@ -83,29 +85,10 @@ rule align_vectors:
     output:
         paths.ALIGNED_WORDS,
     wildcard_constraints:
-        dataset=words.datasets_with_muse(PLAN, "align"),
+        dataset=either(PLAN.datasets if SETTINGS.muse == "align" else []),
     shell:
         "python -m pipeline align-vectors --words {input.words:q} --english {input.english:q} "
         "--dictionaries {input.dictionary:q} --output {output:q} > {log:q} 2>&1"
-
-
-rule build_muse_vocabulary:
-    """Build the vocabulary of one language with MUSE's published aligned vectors"""
-    input:
-        sentences=paths.TOKENS,
-        translations=for_job(words.added_translations),
-        vectors=for_job(words.muse_vectors),
-    output:
-        paths.ALIGNED_WORDS,
-    wildcard_constraints:
-        dataset=words.datasets_with_muse(PLAN, "file"),
-    params:
-        settings=for_job(configuration.word_settings, vectors="file"),
-        origin=for_job(captions.caption_origin),
-    shell:
-        "python -m pipeline build-vocabulary --language {wildcards.language} --captions {wildcards.captions} "
-        "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
-        "--settings {params.settings:q} --vectors-file {input.vectors:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule pretrain_bert:
