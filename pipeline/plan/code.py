@@ -20,13 +20,11 @@ def code_of(plan: Plan, stage: Stage, dataset: str, experiment: str) -> str:
             return digest(stage, module_of(plan.datasets[dataset].source))
         case "train":
             return digest(stage, *registry.of_training(_any_seed(plan, dataset, experiment)))
-        case "pretrain" | "train-lessons" | "evaluate" | "evaluate-consistency":
-            return digest(stage, *registry.of_model(_any_seed(plan, dataset, experiment)))
-        case "build-index":
+        case "pretrain" | "train-lessons" | "evaluate" | "evaluate-consistency" | "build-index":
             return digest(stage, *registry.of_model(_any_seed(plan, dataset, experiment)))
         case "draw-retrieved":
             return digest(stage, *registry.of_any_model())
-        case "count-parameters" | "count-smalr-parameters" | "measure-scaling":
+        case "count-parameters" | "count-smalr-parameters":
             return digest(stage, *registry.of_any_training())
     return digest(stage)
 

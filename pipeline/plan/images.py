@@ -48,21 +48,14 @@ def _set_named(plan: Plan, suffix: str) -> Images:
     return plan.settings.images.feature_sets()[suffix.removeprefix("-") or None]
 
 
-def extracted_sets(plan: Plan) -> str:
-    """A regular expression of the suffixes of feature sets that are extracted from photographs."""
-    return _suffixes(plan, imported=False)
+def suffixes(plan: Plan, imported: bool) -> str:
+    """A regular expression of the suffixes of feature sets that are extracted here, or imported.
 
-
-def imported_sets(plan: Plan) -> str:
-    """A regular expression of the suffixes of feature sets that the user has computed elsewhere."""
-    return _suffixes(plan, imported=True)
-
-
-def _suffixes(plan: Plan, imported: bool) -> str:
-    """The suffix of the main set is empty, so the expression may match nothing at all."""
+    The suffix of the main set is empty, so the expression may match nothing at all.
+    """
     sets = plan.settings.images.feature_sets().items()
-    suffixes = [suffix_of(name) for name, settings in sets if bool(settings.features) == imported]
-    return f"(?:{'|'.join(suffixes)})" if suffixes else "(?!)"
+    names = [suffix_of(name) for name, settings in sets if bool(settings.features) == imported]
+    return f"(?:{'|'.join(names)})" if names else "(?!)"
 
 
 def feature_settings(plan: Plan, suffix: str) -> FeatureSettings:

@@ -13,8 +13,8 @@ from pipeline.settings import stages as configuration
 
 def selecting_experiments(plan: Plan) -> str:
     """A regular expression of the experiments that select their captions."""
-    names = {name for dataset in plan.datasets for name in configuration.selecting(plan.settings, dataset)}
-    return either(sorted(names))
+    every = (item for dataset in plan.datasets for item in plan.settings.experiments_on(dataset).items())
+    return either(sorted({name for name, experiment in every if experiment.selection}))
 
 
 def _is_read(plan: Plan, dataset: str, part: str) -> bool:

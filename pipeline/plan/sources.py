@@ -25,7 +25,7 @@ DICTIONARIES = "dl.fbaipublicfiles.com/arrival/dictionaries/en-{language}.txt"
 COCO = "images.cocodataset.org/zips/{archive}.zip"
 
 # Published photographs: the archives that are unpacked, each into a folder of its own.
-PHOTOGRAPHS = {"flickr8k": ["flickr8k"], "flickr30k": ["flickr30k"], "mscoco": ["train2014", "val2014"]}
+PHOTOGRAPHS = {"flickr8k": ["flickr8k"], "mscoco": ["train2014", "val2014"]}
 
 
 def public_files_of(plan: Plan, *names: str) -> list[str]:
@@ -95,11 +95,9 @@ def archives(plan: Plan, archive: str) -> list[str]:
     """The archives that a folder of photographs is unpacked from."""
     if archive == "flickr8k":
         return public_files_of(plan, "flickr8k-photographs")
-    if archive == "flickr30k":
-        return archives_at(requested_path(plan, "flickr30k"))
     if archive in PHOTOGRAPHS["mscoco"]:
         return [paths.SOURCE_FILE.format(file=COCO.format(archive=archive))]
-    return archives_at(str(plan.datasets[archive.removeprefix("own-")].images))
+    return archives_at(_own_photographs(plan, archive.removeprefix("own-")))
 
 
 def unpacked_folders(plan: Plan, dataset: str) -> list[str]:
@@ -109,15 +107,19 @@ def unpacked_folders(plan: Plan, dataset: str) -> list[str]:
         InputError: photographs must be requested, or a user's folder has archives and photographs.
     """
     data = plan.datasets[dataset]
-    images = str(data.images)
-    if images == "flickr30k" and not archives_at(requested_path(plan, "flickr30k")):
+    if data.images in PHOTOGRAPHS:
+        return [paths.PHOTOGRAPHS.format(archive=archive) for archive in PHOTOGRAPHS[data.images]]
+    if data.source == "demo" or not os.path.exists(images := _own_photographs(plan, dataset)):
         return []
-    if images in PHOTOGRAPHS:
-        return [paths.PHOTOGRAPHS.format(archive=archive) for archive in PHOTOGRAPHS[images]]
-    if data.source != "demo" and os.path.exists(images) and (archives := archives_at(images)):
+    if archives := archives_at(images):
         _check_only_archives(dataset, images, archives[0])
-        return [paths.PHOTOGRAPHS.format(archive=f"own-{dataset}")]
-    return []
+    return [paths.PHOTOGRAPHS.format(archive=f"own-{dataset}")] if archives else []
+
+
+def _own_photographs(plan: Plan, dataset: str) -> str:
+    """The path of photographs that the user has, some of them on request."""
+    images = str(plan.datasets[dataset].images)
+    return requested_path(plan, images) if images == "flickr30k" else images
 
 
 def own_folders(plan: Plan, dataset: str) -> list[str]:
@@ -127,7 +129,7 @@ def own_folders(plan: Plan, dataset: str) -> list[str]:
         return [plan.path(paths.DEMO_IMAGES, dataset=dataset)]
     if unpacked_folders(plan, dataset):
         return []
-    return [requested_path(plan, "flickr30k") if data.images == "flickr30k" else str(data.images)]
+    return [_own_photographs(plan, dataset)]
 
 
 @cache

@@ -8,21 +8,6 @@ from pipeline.tables.settings import Table
 OTHER_TABLES = ("table1", "parameters", "lessons/table1", "smalr/parameters")
 
 
-def one_for_each(settings: Configuration) -> list[str]:
-    """Names of the experiments with one model per language."""
-    return [name for name, one in settings.experiments.items() if one.one_for_each_language]
-
-
-def human_languages(settings: Configuration) -> dict[str, list[str]]:
-    """The languages in which each data set has human captions."""
-    return {dataset: data.human_languages for dataset, data in settings.datasets.items()}
-
-
-def own_languages(settings: Configuration) -> dict[str, list[str]]:
-    """The languages of each data set's own captions."""
-    return {dataset: data.languages for dataset, data in settings.datasets.items()}
-
-
 def left_out(settings: Configuration) -> dict[str, str]:
     """Experiments that are not trained because the configuration lacks their feature set, with the reason."""
     features = {name: one.features for name, one in settings.experiments.items()}

@@ -12,10 +12,7 @@ from pipeline.report.settings import ReportSettings
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.experiment import SCHEDULE, DatasetExperiment, LearningBlocks
 from pipeline.settings.experiments import (
-    human_languages,
     left_out,
-    one_for_each,
-    own_languages,
     table_named,
 )
 from pipeline.settings.reading import load
@@ -161,11 +158,6 @@ def selection_settings(settings: Configuration, dataset: str, experiment: str) -
     return SelectionSettings(**dict(_fields(record)), dimension=settings.words.dimension)
 
 
-def selecting(settings: Configuration, dataset: str) -> list[str]:
-    """Names of a data set's experiments that have a selection of captions."""
-    return [name for name, one in settings.experiments_on(dataset).items() if one.selection]
-
-
 def evaluation_settings(
     settings: Configuration, dataset: str, experiment: str, seed: int
 ) -> EvaluateSettings:
@@ -251,13 +243,9 @@ def table_settings(settings: Configuration, table: str) -> TableSettings:
     lacking, content = left_out(settings), table_named(settings, table)
     experiments = tuple(row.experiment for row in content.rows)
     return TableSettings(
-        human=human_languages(settings) if content.averages else None,
-        scale=settings.run,
-        papers_data=settings.papers_data,
-        seeds=settings.seeds,
+        **_of_results(settings),
+        human=_human_languages(settings) if content.averages else None,
         table=content,
-        datasets=settings.stand_ins,
-        languages=own_languages(settings),
         trained={
             dataset: {
                 key: experiment.languages
@@ -275,8 +263,24 @@ def table_settings(settings: Configuration, table: str) -> TableSettings:
             dataset: data.caption_origins | _translated_columns(settings, dataset, content)
             for dataset, data in settings.datasets.items()
         },
-        one_per_language=one_for_each(settings),
     )
+
+
+def _of_results(settings: Configuration) -> dict[str, Any]:
+    """What tables and claims have in common."""
+    experiments = settings.experiments.items()
+    return {
+        "scale": settings.run,
+        "papers_data": settings.papers_data,
+        "seeds": settings.seeds,
+        "datasets": settings.stand_ins,
+        "languages": {dataset: data.languages for dataset, data in settings.datasets.items()},
+        "one_per_language": [name for name, one in experiments if one.one_for_each_language],
+    }
+
+
+def _human_languages(settings: Configuration) -> dict[str, list[str]]:
+    return {dataset: data.human_languages for dataset, data in settings.datasets.items()}
 
 
 def _translated_columns(settings: Configuration, dataset: str, table: Table) -> dict[str, str]:
@@ -314,17 +318,12 @@ def ten_language_settings(settings: Configuration, dataset: str) -> SmalrParamet
 def claim_settings(settings: Configuration) -> ClaimSettings:
     """What judging a paper's claims depends on besides the evaluations."""
     return ClaimSettings(
-        scale=settings.run,
-        papers_data=settings.papers_data,
-        seeds=settings.seeds,
-        datasets=settings.stand_ins,
+        **_of_results(settings),
         experiments=sorted(settings.experiments),
         recurrent=settings.model.recurrent,
         left_out=left_out(settings)
         | {name: one.not_comparable for name, one in settings.experiments.items() if one.not_comparable},
-        one_per_language=one_for_each(settings),
-        human=human_languages(settings),
-        languages=own_languages(settings),
+        human=_human_languages(settings),
         rows={
             paper: {
                 name: {str(row.row): row.term for row in table.rows}

@@ -65,7 +65,7 @@ def test_features_are_those_of_the_experiments_feature_set() -> None:
     folder = "work/demo/multi30k"
     assert training.features(two, "multi30k", "bi-comparable") == f"{folder}/features-resnet50.h5"
     assert training.features(two, "multi30k", "mule-full") == f"{folder}/features.h5"
-    assert (images.extracted_sets(two), images.imported_sets(two)) == ("(?:|-vgg|-resnet50)", "(?!)")
+    assert [images.suffixes(two, imported) for imported in (False, True)] == ["(?:|-vgg|-resnet50)", "(?!)"]
     with pytest.raises(InputError, match="bi-comparable cannot be trained"):
         training.features(plan_of(images={"sets": {"resnet50": None}}), "multi30k", "bi-comparable")
 
@@ -283,8 +283,8 @@ def test_photographs_are_a_folder_or_an_archive_that_is_unpacked(tmp_path: Path)
     assert sources.own_folders(plan, "multi30k") == [str(tmp_path / "flickr30k")]
     archive = tmp_path / "flickr30k/flickr30k-images.tar.gz"
     archive.touch()
-    assert sources.unpacked_folders(plan, "multi30k") == ["work/photographs/flickr30k"]
-    assert sources.archives(plan, "flickr30k") == [str(archive)]
+    assert sources.unpacked_folders(plan, "multi30k") == ["work/photographs/own-multi30k"]
+    assert sources.archives(plan, "own-multi30k") == [str(archive)]
     (tmp_path / "mine").mkdir()
     assert sources.own_folders(plan, "mine") == [str(tmp_path / "mine")]
     assert sources.unpacked_folders(plan, "mine") == []

@@ -27,7 +27,7 @@ rule extract_shard:
     output:
         temp(paths.SHARD),
     wildcard_constraints:
-        suffix=images.extracted_sets(PLAN),
+        suffix=images.suffixes(PLAN, imported=False),
         shard=r"\d+-of-\d+",
     threads: SETTINGS.images.workers
     resources:
@@ -51,7 +51,7 @@ rule extract_features:
         store=paths.FEATURES,
         failed=paths.FAILED_IMAGES,
     wildcard_constraints:
-        suffix=images.extracted_sets(PLAN),
+        suffix=images.suffixes(PLAN, imported=False),
     threads: SETTINGS.images.workers
     resources:
         **needs(mem_mb=8000, runtime=growing(480), disk_mb=4000, gpu=SETTINGS.gpu),
@@ -73,7 +73,7 @@ rule import_features:
     output:
         paths.FEATURES,
     wildcard_constraints:
-        suffix=images.imported_sets(PLAN),
+        suffix=images.suffixes(PLAN, imported=True),
     resources:
         **needs(mem_mb=4000, runtime=30, disk_mb=4000),
     params:
