@@ -27,9 +27,6 @@ FAULTS: dict[str, Callable[[list[str]], list[str]]] = {
     "echo": lambda lines: [line.removesuffix("en").replace("en ", " ") for line in lines],
     "foreign": lambda lines: ["человек" for _ in lines],
     "page": lambda lines: [],
-    "quota": lambda lines: (
-        ["MYMEMORY WARNING: YOU USED ALL AVAILABLE FREE TRANSLATIONS FOR TODAY."] * len(lines)
-    ),
     "notice": lambda lines: ["Die Kapazität dieses Dienstes ist heute erschöpft." for _ in lines],
 }
 

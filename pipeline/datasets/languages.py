@@ -64,60 +64,32 @@ _JAPANESE = '"Noto Sans CJK JP", "Noto Sans JP", "Hiragino Sans", "Yu Gothic", s
 
 # The papers' languages in their order, then others.
 _ROWS = (
-    Language(
-        "en", "English", scripts=_LATIN, colours=("#0b5cad", "#74b3f2"), services={"mymemory": "en-GB"},
-    ),
-    Language(
-        "de", "German", scripts=_LATIN, colours=("#b34700", "#f0a36b"), services={"mymemory": "de-DE"},
-    ),
-    Language(
-        "fr", "French", scripts=_LATIN, colours=("#6a3fa0", "#c3a3ef"),
-        services={"baidu": "fra", "mymemory": "fr-FR"},
-    ),
-    Language(
-        "cs", "Czech", scripts=_LATIN, colours=("#00796b", "#5fc9bb"), services={"mymemory": "cs-CZ"},
-    ),
+    Language("en", "English", scripts=_LATIN, colours=("#0b5cad", "#74b3f2")),
+    Language("de", "German", scripts=_LATIN, colours=("#b34700", "#f0a36b")),
+    Language("fr", "French", scripts=_LATIN, colours=("#6a3fa0", "#c3a3ef")),
+    Language("cs", "Czech", scripts=_LATIN, colours=("#00796b", "#5fc9bb")),
     Language(
         "zh", "Chinese", tokenizer="jieba", spaced=False, scripts=("CJK",), colours=("#b3261e", "#ff8a80"),
         tag="zh-Hans",  # the data sets' Chinese is simplified
-        fonts=_CHINESE, services={"google": "zh-CN", "microsoft": "zh-hans", "mymemory": "zh-CN"}, bleu="zh",
+        fonts=_CHINESE, services={"google": "zh-CN"}, bleu="zh",
     ),
     Language(
         "ja", "Japanese", tokenizer="sudachi", spaced=False, scripts=UNSPACED_SCRIPTS,
-        colours=("#5f6b00", "#c5cf5a"), fonts=_JAPANESE,
-        services={"baidu": "jp", "mymemory": "ja-JP"}, bleu="char",
+        colours=("#5f6b00", "#c5cf5a"), fonts=_JAPANESE, bleu="char",
     ),
     Language(
         "ar", "Arabic", tokenizer="icu", scripts=("ARABIC",), right_to_left=True,
-        colours=("#a0307e", "#f08fcf"), services={"baidu": "ara", "mymemory": "ar-SA"},
+        colours=("#a0307e", "#f08fcf"),
     ),
-    Language(
-        "af", "Afrikaans", general_rules=True, scripts=_LATIN, colours=("#2f6f9f", "#8fc1e8"),
-        services={"mymemory": "af-ZA"},
-    ),
-    Language(
-        "ko", "Korean", tokenizer="icu", scripts=("HANGUL", "CJK"), colours=("#7a4b1e", "#d3a77a"),
-        services={"baidu": "kor", "mymemory": "ko-KR"},
-    ),
-    Language(
-        "ru", "Russian", scripts=("CYRILLIC",), colours=("#4a5560", "#b4bec9"),
-        services={"mymemory": "ru-RU"},
-    ),
+    Language("af", "Afrikaans", general_rules=True, scripts=_LATIN, colours=("#2f6f9f", "#8fc1e8")),
+    Language("ko", "Korean", tokenizer="icu", scripts=("HANGUL", "CJK"), colours=("#7a4b1e", "#d3a77a")),
+    Language("ru", "Russian", scripts=("CYRILLIC",), colours=("#4a5560", "#b4bec9")),
     Language("az", dotted_i=True),
     Language("tr", dotted_i=True),
     Language("he", services={"google": "iw"}),
     Language("jv", services={"google": "jw"}),
     Language("nb", services={"google": "no"}),
-    Language("no", services={"deepl": "nb", "microsoft": "nb"}),
-    Language("mn", services={"microsoft": "mn-Cyrl"}),
-    Language("sr", services={"microsoft": "sr-Cyrl"}),
-    *(
-        Language(code, services={"baidu": baidu_code})
-        for code, baidu_code in (
-            ("bg", "bul"), ("da", "dan"), ("es", "spa"), ("et", "est"), ("fi", "fin"), ("ro", "rom"),
-            ("sl", "slo"), ("sv", "swe"), ("vi", "vie"),
-        )
-    ),
+    Language("no", services={"deepl": "nb"}),
     Language("fa", "Persian", tokenizer="icu", scripts=("ARABIC",), right_to_left=True),
     Language("ur", "Urdu", tokenizer="icu", scripts=("ARABIC",), right_to_left=True),
     *(Language(code, tokenizer="icu", right_to_left=True) for code in ("dv", "ps", "sd", "ug")),

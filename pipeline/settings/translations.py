@@ -14,10 +14,9 @@ DatasetPair = tuple[str, str]  # data set, pair of languages
 
 # What a user must have for each provider; the environment variables are deep-translator's.
 PROVIDERS = {
-    "google, mymemory": "web services that need no key",
-    "deepl, microsoft, baidu, libre": "web services; keys in the environment variables DEEPL_API_KEY, "
-    "MICROSOFT_API_KEY, BAIDU_APPID and BAIDU_APPKEY, LIBRE_API_KEY (any value if it needs none); libre: "
-    "`url`",
+    "google": "a web service that needs no key",
+    "deepl, libre": "web services; keys in the environment variables DEEPL_API_KEY and LIBRE_API_KEY (any "
+    "value if it needs none); libre: `url`",
     "marian": "models on this machine; `model`, a folder or a name on the Hugging Face hub, such as "
     "Helsinki-NLP/opus-mt-{source}-{target}",
     "trained": "a small translator, trained on human translations of captions between English and other "

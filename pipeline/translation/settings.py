@@ -94,7 +94,7 @@ class TrainedProvider(LocalModel):
 class ServiceProvider(TranslatorBlock):
     """A web service. Its keys are read only from environment variables (docs/translation.md)."""
 
-    provider: Literal["google", "deepl", "libre", "microsoft", "baidu", "mymemory"]
+    provider: Literal["google", "deepl", "libre"]
     url: Annotated[str, Field(pattern=r"^https?://[^@?#\s]+$")] | None = None
     """another address of the service, without user, password or key"""
     version: Text | None = None

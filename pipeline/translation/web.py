@@ -4,13 +4,12 @@ deep-translator gives its requests no time limit and does not repeat them; a ses
 `requests` in its modules. No message shows a URL, an answer's text or a key.
 """
 
-import html
 import logging
 import math
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote_plus, urlsplit
@@ -18,7 +17,7 @@ from urllib.parse import quote_plus, urlsplit
 import deep_translator
 import requests
 
-from pipeline.common.errors import InputError, raise_together
+from pipeline.common.errors import InputError
 from pipeline.common.progress import duration
 from pipeline.datasets.languages import language
 from pipeline.translation.cache import CachedTranslator, Model
@@ -30,31 +29,25 @@ log = logging.getLogger("pipeline")
 class Service(NamedTuple):
     """What is specific to one service.
 
-    `keys`: environment variables of its keys, by deep-translator's argument. It reads them by itself, but
-    only when it is imported. `characters`: the longest text of a request. `url_bytes`: the longest text where
-    it is part of the URL, percent-encoded.
+    `key`: environment variable of its key, if it needs one; deep-translator reads it by itself, but only
+    when it is imported. `characters`: the longest text of a request. `url_bytes`: the longest text,
+    percent-encoded as part of the URL.
     """
 
     translator: str
-    keys: Mapping[str, str]
+    key: str
     characters: int
     url_bytes: int
 
 
 # Google refuses URLs above 16 KiB (1,800 Chinese characters passed, 1,900 did not: deep-translator's
-# issue 224). All other services except Microsoft's also have the text in the URL; common servers accept
-# 8,000.
+# issue 224). The others have the text in the URL, too; common servers accept 8,000.
 SERVICES = {
-    "google": Service("GoogleTranslator", {}, 4_999, 16_000),
-    "deepl": Service("DeeplTranslator", {"api_key": "DEEPL_API_KEY"}, 50_000, 8_000),
-    "libre": Service("LibreTranslator", {"api_key": "LIBRE_API_KEY"}, 5_000, 8_000),
-    "microsoft": Service("MicrosoftTranslator", {"api_key": "MICROSOFT_API_KEY"}, 50_000, 150_000),
-    "baidu": Service("BaiduTranslator", {"appid": "BAIDU_APPID", "appkey": "BAIDU_APPKEY"}, 6_000, 8_000),
-    "mymemory": Service("MyMemoryTranslator", {}, 499, 8_000),
+    "google": Service("GoogleTranslator", "", 4_999, 16_000),
+    "deepl": Service("DeeplTranslator", "DEEPL_API_KEY", 50_000, 8_000),
+    "libre": Service("LibreTranslator", "LIBRE_API_KEY", 5_000, 8_000),
 }
 
-_HTTPS = {"mymemory": "https://api.mymemory.translated.net/get"}  # deep-translator asks it over http
-_NOTICE = "MYMEMORY WARNING"  # of a used-up quota, in place of a translation and with status 200
 _TIMEOUT = 60.0  # seconds without a byte
 # Seconds before retries, an hour together.
 _PAUSES = tuple(min(2.0**number, 900.0) for number in range(1, 13))
@@ -88,10 +81,10 @@ class WebTranslator(CachedTranslator):
         version = " ".join(filter(None, (settings.version, url, *own_codes)))
         super().__init__(Model(name, version, source, target), cache)
         self.service = SERVICES[name]
-        lacking = [f"{key} is not set" for key in self.service.keys.values() if not os.environ.get(key)]
-        raise_together(lacking, f"provider {name}: its keys are read from environment variables:")
+        if self.service.key and not os.environ.get(self.service.key):
+            raise InputError(f"provider {name}: the environment variable {self.service.key} is not set.")
         # To the addresses of DeepL and LibreTranslate, deep-translator adds the name of a page.
-        address = f"{url.rstrip('/')}/" if url and name in ("deepl", "libre") else url or _HTTPS.get(name, "")
+        address = f"{url.rstrip('/')}/" if url and self.service.key else url
         session = _Session(1 / requests_per_second, pauses)
         known = [codes.get(code) or language(code).services.get(name, code) for code in (source, target)]
         self._translator = _deep_translator(self.service, known, address, session)
@@ -117,7 +110,7 @@ class WebTranslator(CachedTranslator):
     def _request(self, text: str) -> str:
         """The translation of a text, empty if deep-translator finds none in the answer."""
         try:
-            answer = html.unescape(self._translator.translate(text) or "")  # MyMemory escapes its answers
+            answer: str = self._translator.translate(text) or ""
         except InputError:
             raise
         except Exception as error:  # those of deep-translator have no common base, and some name the key
@@ -125,8 +118,6 @@ class WebTranslator(CachedTranslator):
                 reason = error if isinstance(error, _Refused) else type(error).__name__
                 log.warning("%s: no translation (%s): %r", self.model.provider, reason, text)
             return ""
-        if _NOTICE in answer:
-            raise InputError(f"the service answers with a notice instead of a translation ({_NOTICE}).")
         return answer
 
 
@@ -182,10 +173,8 @@ def _deep_translator(service: Service, codes: Sequence[str], address: str, sessi
     """The translator of deep-translator between two of the service's codes."""
     library = getattr(deep_translator, service.translator)
     setattr(sys.modules[library.__module__], "requests", session)  # noqa: B010
-    # deep-translator would ask Microsoft for its languages when it is made.
-    kind = type("Translator", (library,), {"_get_supported_languages": lambda translator: {}})
-    keys = {argument: os.environ[name] for argument, name in service.keys.items()}
-    translator = kind(source="auto", target="auto", **keys)
+    key = {"api_key": os.environ[service.key]} if service.key else {}
+    translator = library(source="auto", target="auto", **key)
     translator._source, translator._target = codes  # its own lists of languages date from 2023
     if address:
         translator._base_url = address  # only LibreTranslator has an argument for it
