@@ -79,14 +79,6 @@ def check_disk_space(path: Path, size: int) -> None:
         )
 
 
-def reserve_space(path: Path, size: int | None = None) -> None:
-    """Take the space of a file's first `size` bytes (default: of the whole file), or raise an `OSError`."""
-    with open(path, "r+b") as file:
-        total = os.fstat(file.fileno()).st_size if size is None else size
-        if total and hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, total)
-
-
 def link_or_copy(source: Path, target: Path) -> None:
     """Make `target` a hard link to `source`, or a copy if the disk has no hard links."""
     if target.exists() and target.samefile(source):

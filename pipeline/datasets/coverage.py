@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -15,24 +14,11 @@ from pipeline.datasets.sources import source_named
 from pipeline.datasets.sources.custom import read_own
 from pipeline.datasets.table import caption_table
 
-FEW = 50  # test images below which a recall moves by two points or more with each image
-
 Counts = dict[str, dict[str, int]]  # language -> split -> captioned images
 
 
-class Coverage(NamedTuple):
-    """What a user's own captions cover.
-
-    counts: images with captions that count as the data set's own (`original_captions`).
-    warnings: by language, why some of its captions do not count, or count twice.
-    """
-
-    counts: Counts
-    warnings: dict[str, str]
-
-
-def coverage(data: Dataset, image_list: Path | None) -> Coverage:
-    """How many images of each split are captioned in each configured language.
+def coverage(data: Dataset, image_list: Path | None) -> Counts:
+    """How many images of each split have captions of their own (`original_captions`) in each language.
 
     Args:
         data: a data set of source custom.
@@ -46,7 +32,7 @@ def coverage(data: Dataset, image_list: Path | None) -> Coverage:
     languages_of: dict[str, list[str]] = {}
     for code in data.languages:
         languages_of.setdefault(data.captions.replace("{language}", code), []).append(code)
-    found = Coverage({language: dict.fromkeys(SPLITS, 0) for language in data.languages}, {})
+    counts = {language: dict.fromkeys(SPLITS, 0) for language in data.languages}
     every = pd.concat([caption_table(read_own(Path(path), codes)[0]) for path, codes in languages_of.items()])
     for language in data.languages:
         captions = every[every["language"] == language]
@@ -57,15 +43,8 @@ def coverage(data: Dataset, image_list: Path | None) -> Coverage:
         except InputError as error:
             raise InputError(f"{language}: {error} Set caption_origins: {{{language}: ...}}") from None
         splits = own["image"].drop_duplicates().map(split)
-        found.counts[language] = {name: int((splits == name).sum()) for name in SPLITS}
-        others, repeats = len(captions) - len(own), int(own.duplicated(["image", "caption"]).sum())
-        if others or repeats:
-            found.warnings[language] = (
-                f"of {len(captions)} captions {others} do not count as the data set's own (another `origin`, "
-                f"or a `source_language` where others have none), and {repeats} repeat an earlier one of "
-                "their image and count twice, in training and as candidates"
-            )
-    return found
+        counts[language] = {name: int((splits == name).sum()) for name in SPLITS}
+    return counts
 
 
 def missing_captions(dataset: str, counts: Counts, languages: Collection[str]) -> Iterator[str]:
@@ -87,16 +66,4 @@ def missing_captions(dataset: str, counts: Counts, languages: Collection[str]) -
             f"(found {images_by_split}): "
             f"add captions of such images, move captioned images into the split (column or file `split`), or "
             f"take {language} out of datasets.{dataset}.languages"
-        )
-
-
-def few_tested(dataset: str, counts: Counts) -> Iterator[str]:
-    """A warning for each data set with few test images in a language: its recalls are coarse."""
-    few = {code: by_split["test"] for code, by_split in counts.items() if 0 < by_split["test"] < FEW}
-    if few:
-        listing = ", ".join(f"{code} {count}" for code, count in few.items())
-        points = 100 / min(few.values())
-        yield (
-            f"datasets.{dataset}: fewer than {FEW} test images ({listing}): one image more or less moves R@1 "
-            f"by {points:.0f} points, so compare rows only by their intervals (results/comparison)"
         )

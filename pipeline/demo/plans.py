@@ -1,7 +1,6 @@
 """Language-neutral content plans: each caption mentions a random part of its scene."""
 
 from dataclasses import dataclass, field
-from itertools import product
 from random import Random
 
 from pipeline.demo.concepts import concepts
@@ -27,21 +26,6 @@ class Plan:
     def slots(self) -> frozenset[str]:
         return frozenset(self.mentions) | frozenset(self.words)
 
-
-def _combinations(always: str, *choices: tuple[str, ...]) -> list[frozenset[str]]:
-    return [frozenset([*always.split(), *filter(None, options)]) for options in product(*choices)]
-
-
-# The slots that plans of each frame can fill: what a language's templates must be able to say.
-_DOING = ("", "pose", "activity")
-FRAMES = {
-    "single": [
-        *_combinations("subject", ("", "activity"), ("", "background")),
-        *_combinations("subject pose background"),
-    ],
-    "relation": _combinations("subject relation object", _DOING, ("", "third"), ("", "background")),
-    "list": _combinations("subject object", ("", "third"), ("", "background")),
-}
 
 SHORT = 0.25  # captions as people type queries: one thing, perhaps its colour and size
 

@@ -107,10 +107,7 @@ def load_backbone(
     model = _pretrained_network(settings).eval().requires_grad_(False)
     digest = weights_digest(model)
     defaults = resolve_model_data_config(model)
-    mean, std = (
-        list(map(float, setting or default))
-        for setting, default in ((settings.mean, defaults["mean"]), (settings.std, defaults["std"]))
-    )
+    mean, std = (list(map(float, defaults[key])) for key in ("mean", "std"))
     shift, scale = (torch.tensor(each).mul(255).to(device) for each in (mean, std))
     model = model.to(device).to(memory_format=torch.channels_last)
     torch.backends.cudnn.allow_tf32 = False  # features agree to 1e-5 on all devices
@@ -129,7 +126,7 @@ def load_backbone(
         network=_fast(model, pixels, precision, compiled),
         mean=mean,
         std=std,
-        interpolation=settings.interpolation or defaults["interpolation"],
+        interpolation=defaults["interpolation"],
         dimension=dimension,
         weights_sha256=digest,
         device=device,

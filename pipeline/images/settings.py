@@ -9,8 +9,6 @@ from pydantic import Field, model_validator
 from pipeline.common.block import Block, Count, Fraction, PathText, Sparse, Text
 
 CropCount = Literal[1, 10]
-Channels = Annotated[list[float], Field(min_length=3, max_length=3)]
-Deviations = Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=3, max_length=3)]
 Precision = Literal["float32", "bfloat16", "auto"]
 
 _BACKBONE = "name of a timm model, with its pretrained tag if it has one (resnet152.tv_in1k)"
@@ -49,15 +47,12 @@ class FeatureSet(Sparse, FeatureSettings):
     features: PathText | None = Field(default=None, description=_FEATURES)
 
 
-class Images(Block):
+class Images(FeatureSettings):
     """Image features: precomputed, or extracted by a network from crops."""
 
     features: PathText | None = Field(default=None, description=_FEATURES)
     backbone: Text = Field(default=PAPERS_BACKBONE, description=_BACKBONE)
     weights: PathText = Field(default="timm", description=_WEIGHTS)
-    dimension: Count | None = Field(default=None, description=_DIMENSION)
-    resize: Count | None = Field(default=None, description=_RESIZE)
-    crop: Count | None = Field(default=None, description=_CROP)
     crops: CropCount = Field(default=10, description=_CROPS)
     precision: Precision = Field(default="auto", description=_PRECISION)
     batch_size: Count = 8
@@ -125,22 +120,13 @@ class Images(Block):
         return " ".join([*options, f"--threads {self.workers}", *(["--compile"] if self.compile else [])])
 
 
-class ExtractionSettings(Block):
+class ExtractionSettings(FeatureSettings):
     """How features are made; None means timm's values for the backbone, of a dimension whatever it gives."""
 
     backbone: Text = Field(description=_BACKBONE)
     weights: Text = Field(description=_WEIGHTS)
-    resize: Count | None = Field(default=None, description=_RESIZE)
-    crop: Count | None = Field(default=None, description=_CROP)
     crops: CropCount = Field(description=_CROPS)
-    interpolation: Literal["bilinear", "bicubic"] | None = None
-    """bilinear, bicubic or null"""
-    mean: Channels | None = None
-    """subtracted from each channel"""
-    std: Deviations | None = None
-    """by which each channel is divided"""
     precision: Precision = Field(default="float32", description=_PRECISION)
-    dimension: Count | None = Field(default=None, description=_DIMENSION)
 
 
 def expected_attributes(settings: FeatureSettings | Mapping[str, object]) -> dict[str, object]:

@@ -18,36 +18,27 @@ from pipeline.plan.sources import public_files_of, published_texts
 from pipeline.settings.translations import translated_origins
 
 if TYPE_CHECKING:  # pandas is imported only where there are captions of the user's own
-    from pipeline.datasets.coverage import Coverage
+    from pipeline.datasets.coverage import Counts
 
 
 @cache
-def coverage_of(plan: Plan, dataset: str) -> "Coverage":
-    """What a user's own captions cover."""
+def coverage_of(plan: Plan, dataset: str) -> "Counts":
+    """Images with captions of a user's own, by language and split."""
     from pipeline.datasets.coverage import coverage
 
     image_list = plan.settings.images.list
     return coverage(plan.datasets[dataset], Path(image_list) if image_list else None)
 
 
-def check_coverage(plan: Plan) -> list[str]:
-    """Warnings about a user's own captions: few test images, captions left out or repeated.
-
-    Raises:
-        InputError: they do not cover every split; every gap is listed.
-    """
-    from pipeline.datasets.coverage import few_tested, missing_captions
+def check_coverage(plan: Plan) -> None:
+    """Check that a user's own captions cover every split; raises `InputError` that lists every gap."""
+    from pipeline.datasets.coverage import missing_captions
 
     gaps: list[str] = []
-    warnings: list[str] = []
     for name, data in plan.datasets.items():
         if data.source == "custom":
-            found = coverage_of(plan, name)
-            gaps += missing_captions(name, found.counts, _languages_trained_on(plan, name))
-            warnings += few_tested(name, found.counts)
-            warnings += [f"datasets.{name}: {code}: {warning}" for code, warning in found.warnings.items()]
+            gaps += missing_captions(name, coverage_of(plan, name), _languages_trained_on(plan, name))
     raise_together(gaps, "Captions of your own do not cover every split:")
-    return warnings
 
 
 def _languages_trained_on(plan: Plan, dataset: str) -> set[str]:

@@ -76,9 +76,7 @@ class TranslationJob:
 
     @property
     def gpus(self) -> int:
-        if not isinstance(self.settings, LocalModel):
-            return 0
-        return {"cpu": 0, "cuda": 1}.get(self.settings.device, self.gpu)
+        return self.gpu if isinstance(self.settings, LocalModel) else 0
 
 
 @cache

@@ -51,7 +51,7 @@ def _has_training_captions(plan: Plan, dataset: str, language: str) -> bool:
     data = plan.datasets[dataset]
     if data.source != "custom" or language not in data.languages:
         return True  # a language with only translations in a data set is trained on them
-    return coverage_of(plan, dataset).counts[language]["train"] > 0
+    return coverage_of(plan, dataset)[language]["train"] > 0
 
 
 def added_translations(plan: Plan, dataset: str, language: str, captions: Captions) -> list[str]:

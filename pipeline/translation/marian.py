@@ -33,8 +33,7 @@ class MarianTranslator(CachedTranslator):
         name = settings.model_of(source, target)
         folder = model_folder(name, settings.revision)
         self.prefix, self.beams, self.batch_size = settings.prefix, settings.beams, settings.batch_size
-        cuda = settings.device == "cuda" or (settings.device == "auto" and torch.cuda.is_available())
-        self.device = "cuda" if cuda else "cpu"
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
         transformers.logging.set_verbosity_error()
         transformers.logging.disable_progress_bar()
         with reading(folder, "a Marian model", "Fetch or copy it again."):

@@ -61,8 +61,6 @@ class LocalModel(TranslatorBlock):
     """beams of the search"""
     batch_size: Count = 32
     """captions in a batch"""
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    """cpu, cuda, or auto: cuda where there is one"""
 
 
 class MarianProvider(LocalModel):

@@ -44,10 +44,6 @@ class WordSettings(Words):
     """passes over the captions, however many tokens these are: after 4 over the 145,755 English captions of
     Multi30K the mean cosine of two words is 0.57
     """
-    minimum_subword: Count = 3
-    """characters of FastText's shortest subwords"""
-    maximum_subword: Count = 6
-    """characters of FastText's longest subwords"""
 
 
 class BertPretraining(Block):

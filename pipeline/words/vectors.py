@@ -41,8 +41,6 @@ def train_model(sentences: list[str], settings: WordSettings) -> FastText:
             model="skipgram",
             dim=settings.dimension,
             epoch=passes,
-            minn=settings.minimum_subword,
-            maxn=settings.maximum_subword,
             bucket=settings.subword_buckets,
             minCount=1,
             thread=1,

@@ -206,20 +206,6 @@ def test_the_mean_over_crops_has_more_digits_than_bfloat16() -> None:
     assert found.tolist() == [[1 + 1 / 256]]
 
 
-def test_configured_mean_and_std_replace_timms(tmp_path: Path) -> None:
-    path = save(network("resnet18"), tmp_path / "w.pth")
-    own = load_backbone(settings(path, backbone="resnet18", mean=[0, 0, 0], std=[2, 2, 2], crops=1), CPU)
-    timms = load_backbone(settings(path, backbone="resnet18", crops=1), CPU)
-    assert (own.mean, own.std) == ([0, 0, 0], [2, 2, 2])
-    assert timms.mean == [0.485, 0.456, 0.406]
-    pixels = torch.randint(0, 256, (3, 64, 64), generator=torch.Generator().manual_seed(0)).byte()
-    model = network("resnet18")
-    normalised = (pixels / 255 - 0) / 2
-    with torch.no_grad():
-        expected = model.forward_features(normalised[None]).mean((2, 3))
-    assert relative_error(own.features([pixels]).numpy(), expected.numpy()) < 1e-5
-
-
 def test_a_backbone_by_its_name_has_timms_sizes(tmp_path: Path) -> None:
     """resnet18.a1_in1k: 224 pixels, cut from 224 / 0.95."""
     path = save(network("resnet18"), tmp_path / "w.pth")

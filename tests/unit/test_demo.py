@@ -23,7 +23,7 @@ from pipeline.demo.dictionaries import pairs
 from pipeline.demo.drawing import draw_scene_image
 from pipeline.demo.grammar import Language, language, read_language
 from pipeline.demo.pictures import draw_demo
-from pipeline.demo.plans import FRAMES, Mention, Plan, draw_plan
+from pipeline.demo.plans import Mention, Plan, draw_plan
 from pipeline.demo.scenes import Group, Scene, draw_scene
 from pipeline.demo.sentences import demo_captions
 from pipeline.stages import STAGES
@@ -31,6 +31,22 @@ from pipeline.translation.dictionary import read_dictionaries
 
 LANGUAGES = ("en", "de", "fr", "cs", "zh", "ja")
 DICTIONARIES = Path(__file__).parents[2] / "pipeline/demo/data/dictionaries"
+
+
+def combinations(always: str, *choices: tuple[str, ...]) -> list[frozenset[str]]:
+    return [frozenset([*always.split(), *filter(None, options)]) for options in product(*choices)]
+
+
+# The slots that plans of each frame can fill: what a language's templates must be able to say.
+DOING = ("", "pose", "activity")
+FRAMES = {
+    "single": [
+        *combinations("subject", ("", "activity"), ("", "background")),
+        *combinations("subject pose background"),
+    ],
+    "relation": combinations("subject relation object", DOING, ("", "third"), ("", "background")),
+    "list": combinations("subject object", ("", "third"), ("", "background")),
+}
 
 
 def all_captions(grammar: Language, plan: Plan) -> set[str]:

@@ -60,7 +60,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def translator(model: object, cache: Path, **settings: Any) -> MarianTranslator:
-    values = {"provider": "marian", "model": str(model), "device": "cpu", **settings}
+    values = {"provider": "marian", "model": str(model), **settings}
     return MarianTranslator("en", "de", MarianProvider(**values), cache)
 
 

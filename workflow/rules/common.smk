@@ -65,8 +65,7 @@ with refusing():
     if workflow.is_main_process:  # not again in every job of a cluster
         check_paths(SETTINGS)
         images.check_backbones(PLAN)
-        for warning in captions.check_coverage(PLAN):
-            print(f"warning: {warning}", file=sys.stderr)
+        captions.check_coverage(PLAN)
 
 
 def for_job(function, attribute=None, **chosen):
