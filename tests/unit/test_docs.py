@@ -1,6 +1,7 @@
 """The pages of the project: their links, commands and files exist, and every run is cited."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -86,6 +87,12 @@ def test_results_that_are_named_can_be_made(page: Path) -> None:
 def test_files_that_are_named_exist(page: Path) -> None:
     named = re.findall(rf"(?<=[` ])(?:{FOLDERS})/[\w./-]+(?=[`\s])", prose(page))
     assert [path for path in named if path not in EXAMPLES and not (ROOT / path).exists()] == []
+
+
+def test_the_changes_that_recipes_show_apply() -> None:
+    for change in re.findall(r"^```diff\n(.*?)^```", text_of(ROOT / "docs/extending.md"), re.M | re.S):
+        command = ["git", "apply", "--check", "--recount", "-C1", "-"]
+        subprocess.run(command, cwd=ROOT, input=change, text=True, check=True)
 
 
 def test_make_targets_in_the_readme_exist() -> None:
