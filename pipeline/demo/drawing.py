@@ -78,7 +78,7 @@ def _row(groups: list[Group], foot: float, random: Random) -> list[_Box]:
 
 
 def _in_depth(scene: Scene, boxes: list[_Box], random: Random) -> list[_Box]:
-    """Put the one of the first two groups behind the other: higher, and partly hidden."""
+    """Put one of the first two groups behind the other: higher, and partly hidden."""
     front, back = scene.groups[:2] if scene.relation == "in_front_of" else scene.groups[1::-1]
     near = next(box for box in boxes if box.group == front)
     far = next(box for box in boxes if box.group == back)

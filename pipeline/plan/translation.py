@@ -28,7 +28,7 @@ from pipeline.translation.settings import (
 
 Files = dict[str, list[str]]  # of a job, by name
 
-# The files that some translation or its measurement reads; those of the model are no arguments.
+# The files that some translation or its measurement reads; the model's files are not among its arguments.
 _NAMES = (
     "captions", "images", "sentences", "target_sentences", "dictionaries", "translator", "model", "task1"
 )  # fmt: skip
