@@ -23,7 +23,7 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.origins import count_origins
 from pipeline.datasets.table import read_sentences
 from pipeline.evaluation.embed import embed_images, embed_sentences, model_and_vocabularies
-from pipeline.evaluation.evaluate import preparation_of, recalls_and_counts, write_evaluation
+from pipeline.evaluation.evaluate import write_evaluation
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, in_translation, original_sentences
 from pipeline.evaluation.ranks import both_ranks, gallery
 from pipeline.evaluation.settings import ConsistencySettings
@@ -74,17 +74,17 @@ def evaluate_consistency(
         weights = combiner.weights().detach()
         details["weights"] = [weight.tolist() for weight in combiner.parameters()]
     corpus, test = embedded_queries(*made_of, "test")
-    results = {}
+    found = {}
     for language, queries in test.items():
         vectors = queries.vectors
         combined = vectors.mean(1) if weights is None else torch.einsum("ble,l->be", vectors, weights)
-        found = both_ranks(queries.candidates, combined, queries.image_of)
-        results[language] = recalls_and_counts(corpus, language, found)
+        found[language] = both_ranks(queries.candidates, combined, queries.image_of)
     counts = {"-".join(pair): count_origins(table, "test", corpus.images) for pair, table in tables.items()}
-    consistency = {"kind": settings.kind, **(settings.network.as_values() if settings.network else {})}
-    origin = {**preparation_of(settings), "consistency": consistency}
-    made_from = record, origin, settings.kind
-    write_evaluation(*made_from, results, counts, output, ranks, consistency=details)
+    preparation = settings.preparation.as_values() if settings.preparation else {}
+    network_settings = settings.network.as_values() if settings.network else {}
+    preparation["consistency"] = {"kind": settings.kind, **network_settings}
+    found_on = settings.kind, corpus, found, counts
+    write_evaluation(record, preparation, *found_on, output, ranks, consistency=details)
 
 
 @dataclass

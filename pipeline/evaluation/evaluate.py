@@ -5,7 +5,6 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,8 +21,7 @@ from pipeline.evaluation.ranks import gallery, query_ranks
 from pipeline.evaluation.recall import chance_recalls, recalls
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.models.model import ModelRecord
-from pipeline.words.corpus import Corpus, corpus_of
-from pipeline.words.vocabulary import Vocabulary
+from pipeline.words.corpus import Corpus
 
 log = logging.getLogger("pipeline")
 
@@ -63,43 +61,49 @@ def evaluate(
     """
     torch.set_num_threads(settings.threads)
     network, record, vocabularies = model_and_vocabularies(model, words)
-    originals = original_sentences(sentences, record.settings.languages, record.settings.caption_origins)
+    (language, *_), origins = record.settings.languages, record.settings.caption_origins
     queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated_queries)}
+    captions = original_sentences(sentences, [*queries] or record.settings.languages, origins)
     if queries:
-        corpus = _translated_corpus(record, vocabularies, sentences, queries)
-    else:
-        corpus = evaluation_corpus(originals, vocabularies, record.settings, "test")
+        # Each source language has the gallery of its own captions, whatever the model reads. A missing
+        # translation has no words.
+        own = {source: captions[source].query("split == 'test'") for source in queries}
+        captions = {source: in_translation(own[source], table) for source, table in queries.items()}
+        vocabularies = dict.fromkeys(queries, vocabularies[language])
+    corpus = evaluation_corpus(captions, vocabularies, record.settings, "test")
     add_features(corpus, features, record.settings.features)
     images = embed_images(network, corpus)
-    results = {}
-    for query in corpus.languages:
-        read_as = record.settings.languages[0] if queries else query
-        of_query = query_ranks(network, corpus.languages[query], read_as, images)
-        results[query] = recalls_and_counts(corpus, query, of_query)
-    counts = _query_translations(queries, corpus)
+    found: dict[str, Mapping[str, Tensor]] = {}
+    counts: dict[str, Origins] = {}
+    for query, part in corpus.languages.items():
+        found[query] = query_ranks(network, part, language if queries else query, images)
+        in_gallery = [corpus.images[row] for row in gallery(part.image)[0]]
+        counts |= count_by_pair([queries[query]] if queries else [], "test", in_gallery)
+    preparation = settings.preparation.as_values() if settings.preparation else {}
     kind = "translated" if queries else "original"
-    write_evaluation(record, preparation_of(settings), kind, results, counts, output, ranks)
-
-
-def preparation_of(settings: EvaluateSettings) -> dict[str, object]:
-    """Settings of what came before the training, as an evaluation records them."""
-    return settings.preparation.as_values() if settings.preparation else {}
+    write_evaluation(record, preparation, kind, corpus, found, counts, output, ranks)
 
 
 def write_evaluation(
     record: ModelRecord,
     preparation: Mapping[str, object],
     queries: str,
-    results: Mapping[str, tuple[dict[str, object], pd.DataFrame]],
+    corpus: Corpus,
+    found: Mapping[str, Mapping[str, Tensor]],
     query_translations: Mapping[str, Origins],
     output: Path,
     ranks: Path,
     **details: object,
 ) -> None:
-    """Write the results of each language (`recalls_and_counts`) with the settings behind them."""
-    tables = [table.assign(language=query) for query, (_, table) in results.items()]
+    """Write the ranks of each language's queries, their recalls and the settings behind them.
+
+    Args:
+        preparation: settings of what came before the training, and of the combination of queries. queries:
+            their kind. found: by language, as `both_ranks` gives. details: further values of the JSON.
+    """
+    tables = [_rank_table(corpus, query, of_query) for query, of_query in found.items()]
     with atomic_write(ranks) as temporary:
-        text = pd.concat(tables)[RANK_COLUMNS].to_csv(index=False)
+        text = pd.concat(tables).to_csv(index=False)
         # Without the name and time that `to_csv` compresses with, so that equal ranks are equal bytes.
         temporary.write_bytes(gzip.compress(text.encode(), mtime=0))
     result = {
@@ -119,65 +123,35 @@ def write_evaluation(
         "query_translations": query_translations,
         "ranks": ranks.name,
         "ranks_sha256": sha256(ranks),
-        "test": {query: values for query, (values, _) in results.items()},
+        "test": {query: _recalls_and_counts(corpus, query, of_query) for query, of_query in found.items()},
     }
     with atomic_write(output) as temporary:
         temporary.write_text(json.dumps(result, indent=1) + "\n")
 
 
-def recalls_and_counts(
-    corpus: Corpus, query: str, ranks: Mapping[str, Tensor]
-) -> tuple[dict[str, object], pd.DataFrame]:
-    """Recalls and counts from the ranks of a language's queries; direction, image and rank of each query."""
+def _recalls_and_counts(corpus: Corpus, query: str, ranks: Mapping[str, Tensor]) -> dict[str, object]:
+    """Recalls, chance levels and counts from the ranks of a language's queries."""
     captions = corpus.languages[query]
     rows, image_of = gallery(captions.image)
-    by_chance = chance_recalls(len(rows), image_of)
-    values: dict[str, Any] = {
-        **recalls(ranks),
+    by_chance, found = chance_recalls(len(rows), image_of), recalls(ranks)
+    log.info("%s: mR %s, chance level %s", query, tenths(found["mR"]), tenths(by_chance["mR"]))
+    return {
+        **found,
         "chance": by_chance,
         "images": len(rows),
         "sentences": len(captions.image),
         "sentences_without_known_words": int((captions.ids[:, 0] == 0).sum()),
     }
-    log.info("%s: mR %s, chance level %s", query, tenths(values["mR"]), tenths(by_chance["mR"]))
-    queries = {"i2s": rows, "s2i": captions.image}
-    tables = [
+
+
+def _rank_table(corpus: Corpus, query: str, ranks: Mapping[str, Tensor]) -> pd.DataFrame:
+    """Language, direction, image and rank of each query."""
+    captions = corpus.languages[query]
+    rows = {"i2s": gallery(captions.image)[0], "s2i": captions.image}
+    parts = [
         pd.DataFrame(
-            {
-                "direction": direction,
-                "image": np.array(corpus.images)[queries[direction]],
-                "rank": ranks[direction].cpu().numpy(),
-            }
+            {"direction": way, "image": np.array(corpus.images)[row], "rank": ranks[way].cpu().numpy()}
         )
-        for direction in ("i2s", "s2i")
+        for way, row in rows.items()
     ]
-    return values, pd.concat(tables)
-
-
-def _translated_corpus(
-    record: ModelRecord,
-    vocabularies: Mapping[str, Vocabulary],
-    sentences: Sequence[Path],
-    queries: Mapping[str, pd.DataFrame],
-) -> Corpus:
-    """The corpus of translated test captions, by source language; a missing translation has no words.
-
-    Each source language has the gallery of its own captions, whatever the model reads.
-    """
-    (language,) = record.settings.languages
-    originals = original_sentences(sentences, list(queries), record.settings.caption_origins)
-    tables = {
-        source: in_translation(originals[source].query("split == 'test'"), table)
-        for source, table in queries.items()
-    }
-    read_as = dict.fromkeys(tables, vocabularies[language])
-    return corpus_of(tables, read_as, record.settings.max_caption_length, "test")
-
-
-def _query_translations(queries: Mapping[str, pd.DataFrame], corpus: Corpus) -> dict[str, Origins]:
-    """Translated queries of each pair of languages by origin, of the images that are in its gallery."""
-    origins: dict[str, Origins] = {}
-    for source, table in queries.items():
-        rows, _ = gallery(corpus.languages[source].image)
-        origins |= count_by_pair([table], "test", [corpus.images[row] for row in rows])
-    return origins
+    return pd.concat(parts).assign(language=query)[RANK_COLUMNS]
