@@ -182,6 +182,9 @@ def test_everything_requested_is_in_the_report(tmp_path: Path) -> None:
         *(f"Of the {n} claims of the {of} paper" for n, of in ((61, "MULE"), (63, "Lessons"), (40, "SMALR"))),
     ):
         assert words in text, words
+    assert "60 of the 61 claims cannot be tested here" in text  # but for M19
+    assert "<h1>MULE&#39;s Table 2 on Multi30K (demo)</h1>" in html
+    assert "M03, not testable: A single MULE model" in text
     interval = r"\(−\d+\.\d to [−+]\d\.\d\)"
     verdict = r"undecided the paper.s own numbers contradict it"
     assert re.search(rf"M19 2 With NC, LC .*? {verdict} −5.0 {interval}, p 0\.\d{{3}} ", text)
