@@ -40,7 +40,6 @@ def main() -> None:
     parser.add_argument("--crop", type=int, default=224)
     parser.add_argument("--crops", type=int, default=10)
     parser.add_argument("--precision", default="float32", help="float32, bfloat16 or auto")
-    parser.add_argument("--compile", action="store_true")
     parser.add_argument("--batch-size", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--threads", type=int, default=1, help="CPU threads of the network")
@@ -69,7 +68,7 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
     )
     paths = photographs(arguments, folder)
     device = torch.device(arguments.device)
-    backbone = load_backbone(settings, device, arguments.batch_size, arguments.compile)
+    backbone = load_backbone(settings, device, arguments.batch_size)
 
     def whole() -> None:
         shutil.rmtree(folder / "cache", ignore_errors=True)

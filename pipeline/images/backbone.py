@@ -91,13 +91,11 @@ class Backbone:
         return rows.permute(2, 0, 1)
 
 
-def load_backbone(
-    settings: ExtractionSettings, device: torch.device, batch: int = 1, compiled: bool = False
-) -> Backbone:
+def load_backbone(settings: ExtractionSettings, device: torch.device, batch: int = 1) -> Backbone:
     """Build the network and load its weights.
 
     Args:
-        batch: images in one pass. compiled: `torch.compile` on a GPU; on a CPU nothing is compiled.
+        batch: images in one pass.
 
     Raises:
         InputError: the backbone or its weights are unavailable or do not fit, the features do not have the
@@ -123,7 +121,7 @@ def load_backbone(
     # algorithm may round more and change from run to run.
     torch.backends.cudnn.benchmark = precision == "bfloat16"
     return Backbone(
-        network=_fast(model, pixels, precision, compiled),
+        network=_fast(model, pixels, precision),
         mean=mean,
         std=std,
         interpolation=defaults["interpolation"],
@@ -157,7 +155,7 @@ def precision_on(device: torch.device, precision: str) -> str:
 
 
 @torch.inference_mode()
-def _fast(model: Any, pixels: Tensor, precision: str, compiled: bool) -> Network:
+def _fast(model: Any, pixels: Tensor, precision: str) -> Network:
     """The network in its precision, as fast as the device runs it, once warmed up."""
     device = pixels.device.type
 
@@ -169,8 +167,6 @@ def _fast(model: Any, pixels: Tensor, precision: str, compiled: bool) -> Network
             model = _fold_batch_norms(model, pixels)
         elif precision == "bfloat16":
             round_weights(model)
-        if compiled and device != "cpu":
-            model = compiled_network(model, pixels)
 
     def run(batch: Tensor) -> Tensor:
         with autocast():
@@ -189,25 +185,6 @@ def round_weights(model: nn.Module) -> None:
     for module in model.modules():
         if type(module) in (nn.Conv2d, nn.Linear):
             module.to(torch.bfloat16)
-
-
-def compiled_network(model: nn.Module, pixels: Tensor) -> Network:
-    """The network compiled for the only shape that it sees.
-
-    Raises:
-        InputError: the machine lacks something needed to compile, such as a C compiler.
-    """
-    network: Network = torch.compile(model, dynamic=False)
-    try:
-        network(pixels)
-    except torch.OutOfMemoryError:
-        raise
-    except Exception as error:  # Triton, Inductor and what they call raise errors of their own
-        raise InputError(
-            f"images.compile: torch.compile fails on this machine: {str(error).strip()}\n"
-            "Set images.compile to false, which changes no feature beyond rounding, or install what it lacks."
-        ) from error
-    return network
 
 
 @torch.inference_mode()

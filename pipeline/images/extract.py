@@ -42,7 +42,6 @@ def extract_features(
     batch_size: int = 8,
     workers: int = 4,
     threads: int | None = None,
-    compile: bool = False,
     max_failed_fraction: float = 0.0,
     code: str = "",
 ) -> None:
@@ -58,7 +57,6 @@ def extract_features(
         batch_size: images per forward pass, each with all its crops.
         workers: threads that decode and resize.
         threads: threads of the network on a CPU; default: all.
-        compile: use torch.compile, on a GPU.
         max_failed_fraction: fraction of the images that may fail.
         code: digest of the code of this stage.
     """
@@ -69,7 +67,7 @@ def extract_features(
     elif threads:
         torch.set_num_threads(threads)
     photographs = read_photographs(images)
-    backbone = load_backbone(settings, device, min(batch_size, len(photographs)), compile)
+    backbone = load_backbone(settings, device, min(batch_size, len(photographs)))
     name = torch.cuda.get_device_name() if device.type == "cuda" else f"{torch.get_num_threads()} CPU threads"
     log.info("extracting on %s in %s, %d images per batch", name, backbone.precision, backbone.batch)
     known = FeatureCache(cache, {**attributes_of(backbone, settings), "code": code})

@@ -59,8 +59,6 @@ class Images(FeatureSettings):
     """images that the network reads at once"""
     workers: Count = 8
     """threads that decode images, and CPU cores of the job"""
-    compile: bool = True
-    """whether torch.compile is used, on a GPU"""
     shards: Count = 1
     """jobs that share the images of a data set"""
     max_failed_fraction: Fraction = 0.001
@@ -117,7 +115,7 @@ class Images(FeatureSettings):
         """
         numbers = {key: getattr(self, key) for key in ("batch_size", "workers", "max_failed_fraction")}
         options = [f"--{key.replace('_', '-')} {value}" for key, value in numbers.items()]
-        return " ".join([*options, f"--threads {self.workers}", *(["--compile"] if self.compile else [])])
+        return " ".join([*options, f"--threads {self.workers}"])
 
 
 class ExtractionSettings(FeatureSettings):

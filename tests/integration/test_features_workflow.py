@@ -24,7 +24,7 @@ def configure(project: Project, **images: Any) -> None:
 
 
 def test_only_what_changes_features_extracts_them_again(project: Project) -> None:
-    configure(project, batch_size=4, workers=2, compile=True, max_failed_fraction=0.5)
+    configure(project, batch_size=4, workers=2, max_failed_fraction=0.5)
     assert project.would_run(STORE) == {}
     configure(project, precision="auto")
     assert project.would_run(STORE) == {"extract_features": 1}

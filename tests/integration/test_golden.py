@@ -40,7 +40,7 @@ DEMO: dict[str, Any] = {
     "seeds": [3],
     "gpu": 1,
     "sources": {"scenes": 61, "seed": 8},
-    "images": {"workers": 3, "batch_size": 7, "shards": 2, "compile": True, "max_failed_fraction": 0.25},
+    "images": {"workers": 3, "batch_size": 7, "shards": 2, "max_failed_fraction": 0.25},
     "translation": {
         "cache": "mine/cache.sqlite",
         "requests_per_second": 9,
