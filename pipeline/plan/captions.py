@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.common.errors import raise_together
-from pipeline.datasets.settings import Dataset
 from pipeline.datasets.source import KeyGroups, StageKeys
 from pipeline.datasets.sources import source_named
 from pipeline.plan import paths
@@ -111,7 +110,7 @@ def caption_sources(plan: Plan, dataset: str, language: str) -> list[str]:
     """Published files that the captions in a language are read from, the user's own table, or the demo's."""
     data, source = plan.datasets[dataset], plan.source(dataset)
     if data.source == "custom":
-        return [_own_table(data, language)]
+        return [str(data.captions).replace("{language}", language)]
     if source.project_files:
         return [paths.own(path).format(language=language) for path in source.project_files]
     pattern = source.caption_files.get(language)
@@ -139,11 +138,6 @@ def multi30k_text(plan: Plan, language: str) -> list[str]:
 def all_splits(plan: Plan) -> list[str]:
     """The splits of every data set of this scale."""
     return [plan.path(paths.SPLIT, dataset=dataset) for dataset in plan.datasets]
-
-
-def _own_table(data: Dataset, language: str) -> str:
-    """The user's own caption table, or that of a language if its name contains {language}."""
-    return str(data.captions).replace("{language}", language)
 
 
 def _matching(paths: Iterable[str], pattern: str) -> list[str]:

@@ -74,7 +74,6 @@ class Configuration(LearningBlocks):
     tables: dict[TableName, Table] = Field(default={})
     """every table of results"""
 
-    _papers_data: list[str] = PrivateAttr(default=[])
     _experiments: dict[str, dict[str, DatasetExperiment]] = PrivateAttr(default_factory=dict)
     _blocks: dict[str, LearningBlocks] = PrivateAttr(default_factory=dict)
 
@@ -93,11 +92,6 @@ class Configuration(LearningBlocks):
     def results(self) -> str:
         """The folder of results."""
         return f"results/{self.name}" if self.name else "results"
-
-    @property
-    def papers_data(self) -> list[str]:
-        """The data sets that are the paper's own: source, split and languages as at scale paper."""
-        return self._papers_data
 
     def stands_for(self, dataset: str) -> str:
         """The data set of the papers in whose place a data set is used, or its own name."""

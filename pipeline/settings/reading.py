@@ -12,7 +12,7 @@ from typing import Any, get_args
 from pipeline.common.block import LATER
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.yaml_files import read_yaml, read_yaml_files
-from pipeline.datasets.settings import Dataset, Scale
+from pipeline.datasets.settings import Scale
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.contradictions import contradictions
 from pipeline.settings.experiments import makeable_tables
@@ -21,10 +21,6 @@ from pipeline.tables.settings import Table
 
 CONFIG = Path(__file__).parents[2] / "config"
 HEADING = "The configuration has mistakes:"
-
-# Keys that make a data set the paper's own, besides its languages. The place of its photographs does not
-# matter, nor, for MSCOCO, whose sample is lost, which images of that number are sampled.
-_OF_THE_DATA = ("source", "captions", "split", "sample_size", "stands_for")
 
 
 def load(user: Mapping[str, Any]) -> Configuration:
@@ -47,8 +43,6 @@ def load(user: Mapping[str, Any]) -> Configuration:
     raise_together(
         contradictions(settings.model_copy(update={"tables": settings.tables | written.tables})), HEADING
     )
-    if scale == "paper" and not settings.images.list:
-        settings._papers_data.extend(_papers_data(settings.datasets, of_scale.get("datasets", {})))
     return settings
 
 
@@ -79,16 +73,6 @@ def _with_own_tables(settings: Configuration) -> Configuration:
         return settings
     names = [name for name, table in settings.tables.items() if table.columns.keys() & set(own)]
     return settings.model_copy(update={"report": names or makeable_tables(settings)})
-
-
-def _papers_data(datasets: Mapping[str, Dataset], of_paper: Mapping[str, Any]) -> list[str]:
-    """The data sets that are the paper's own: source, split and languages as in config/scales/paper.yaml."""
-    return [
-        name
-        for name, data in datasets.items()
-        if all(getattr(data, key) == of_paper.get(name, {}).get(key) for key in _OF_THE_DATA)
-        and set(data.languages) == set(of_paper[name]["languages"])
-    ]
 
 
 def _own_files(scale: str) -> tuple[dict[str, Any], dict[str, Any]]:

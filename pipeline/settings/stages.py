@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any, Literal, TypeVar, get_args
 
 from pipeline.common.block import Block
-from pipeline.datasets.settings import CountedDataset, CountSettings
+from pipeline.datasets.settings import CountedDataset, CountSettings, Dataset
 from pipeline.evaluation.settings import ConsistencySettings, EvaluateSettings, ModelKind, Preparation
 from pipeline.models.settings import Classifier, ClassifierWeight, Exploration, LossSwitches, UniversalModel
 from pipeline.report.settings import ReportSettings
@@ -271,7 +271,7 @@ def _of_results(settings: Configuration) -> dict[str, Any]:
     experiments = settings.experiments.items()
     return {
         "scale": settings.run,
-        "papers_data": settings.papers_data,
+        "papers_data": _papers_data(settings),
         "seeds": settings.seeds,
         "datasets": settings.stand_ins,
         "languages": {dataset: data.languages for dataset, data in settings.datasets.items()},
@@ -293,6 +293,27 @@ def _translated_columns(settings: Configuration, dataset: str, table: Table) -> 
 def _paper() -> Configuration:
     """The papers' own configuration, whatever scale is run."""
     return load({"scale": "paper"})
+
+
+# Keys that make a data set the paper's own, besides its languages. The place of its photographs does not
+# matter, nor, for MSCOCO, whose sample is lost, which images of that number are sampled.
+_OF_THE_DATA = {"source", "captions", "split", "sample_size", "stands_for"}
+
+
+def _papers_data(settings: Configuration) -> list[str]:
+    """The data sets that are the paper's own: source, split and languages as in config/scales/paper.yaml."""
+
+    def identity(data: Dataset) -> dict[str, object]:
+        return {**data.model_dump(include=_OF_THE_DATA), "languages": set(data.languages)}
+
+    if settings.scale != "paper" or settings.images.list:
+        return []
+    papers = _paper().datasets
+    return [
+        name
+        for name, data in settings.datasets.items()
+        if name in papers and identity(data) == identity(papers[name])
+    ]
 
 
 def parameter_settings() -> ParameterSettings:
@@ -339,7 +360,7 @@ def report_settings(settings: Configuration) -> ReportSettings:
     """The part of the configuration that the report shows."""
     return ReportSettings(
         scale=settings.run,
-        papers_data=settings.papers_data,
+        papers_data=_papers_data(settings),
         seeds=settings.seeds,
         tables=settings.tables,
         configured={name: _as_written(getattr(settings, name)) for name in ("images", "model", "training")},
