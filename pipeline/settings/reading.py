@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from pipeline.common.block import LATER
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.yaml_files import read_yaml, read_yaml_files
+from pipeline.common.yaml_files import read_yaml_files
 from pipeline.datasets.settings import Scale
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.contradictions import contradictions
@@ -36,7 +36,7 @@ def load(user: Mapping[str, Any]) -> Configuration:
     if scale not in get_args(Scale):
         raise InputError(f"configuration: scale: found {scale!r:.100}, expected demo, flickr8k or paper")
     of_scale, values = _own_files(str(scale))
-    values = merge(merge(values, of_scale), _with_norwegian(user))
+    values = _with_norwegian(merge(merge(values, of_scale), user))
     written = Configuration.from_values(values, HEADING, context=LATER)
     tables = {name: table.with_added_rows() for name, table in written.tables.items()}
     settings = _with_own_tables(written.model_copy(update={"tables": tables}))
@@ -79,19 +79,10 @@ def _own_files(scale: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """A scale's file, and all experiments and tables: `table2` of MULE, `lessons/table2` of another paper."""
     of_scale, experiments = CONFIG / "scales" / f"{scale}.yaml", CONFIG / "experiments.yaml"
     tables = sorted((CONFIG / "tables").rglob("*.yaml"))
-    values = {
-        path: _with_norwegian(content)
-        for path, content in read_yaml_files([of_scale, experiments, *tables], HEADING).items()
-    }
+    values = read_yaml_files([of_scale, experiments, *tables], HEADING)
     names = [path.relative_to(CONFIG / "tables").with_suffix("").as_posix() for path in tables]
     by_name = dict(zip(names, map(values.__getitem__, tables), strict=True))
     return values[of_scale], {"experiments": values[experiments], "tables": by_name}
-
-
-def read(path: Path) -> dict[str, Any]:
-    """One YAML file of the configuration; raises `InputError` as `read_yaml`."""
-    content: dict[str, Any] = _with_norwegian(read_yaml(path))
-    return content
 
 
 def _with_norwegian(value: Any) -> Any:

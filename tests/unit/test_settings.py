@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 
 from pipeline.common.block import Block
 from pipeline.common.errors import InputError
+from pipeline.common.yaml_files import read_yaml
 from pipeline.settings import reading
 from pipeline.settings import stages as configuration
 from pipeline.settings.configuration import Configuration
@@ -32,7 +33,7 @@ def test_the_files_for_configfile_are_valid(file: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(CONFIG.parent)
     settings: dict[str, Any] = {}
     for name in dict.fromkeys(re.findall(r"config/([\w-]+\.yaml)", file.read_text().partition("\n#\n")[0])):
-        settings = merge(settings, reading.read(CONFIG / name))
+        settings = merge(settings, read_yaml(CONFIG / name))
     assert "$" not in file.read_text()
     found = load(**settings)
     check_paths(found)
@@ -41,7 +42,7 @@ def test_the_files_for_configfile_are_valid(file: Path, monkeypatch: pytest.Monk
 
 def test_an_empty_block_empties_pairs_weights_and_origins_and_no_other() -> None:
     """SMALR has one weight of the classifier for all data sets, even if MULE has several."""
-    authors = load(**reading.read(CONFIG / "authors-code.yaml"))
+    authors = load(**read_yaml(CONFIG / "authors-code.yaml"))
     chosen = [
         configuration.experiment_settings(authors, "mscoco", name, 0).classifier.weight
         for name in ("mule-full", "smalr")
@@ -81,7 +82,7 @@ def test_all_mistakes_are_reported_together_with_what_to_do() -> None:
 @pytest.mark.parametrize("path", sorted(CONFIG.glob("*.yaml")), ids=lambda path: path.name)
 def test_the_schema_for_editors_accepts_the_files(path: Path) -> None:
     validator = Draft202012Validator(schema())
-    values = reading.read(path)
+    values = read_yaml(path)
     if path.name == "experiments.yaml":
         values = {"experiments": values}
     assert [error.message for error in validator.iter_errors(values)] == []
@@ -184,7 +185,7 @@ def test_translated_columns_of_a_users_table_are_marked() -> None:
 @pytest.mark.parametrize("scale", ["demo", "flickr8k", "paper"])
 def test_one_file_sets_everything_as_in_the_authors_code(scale: str) -> None:
     """At every scale each of its keys reaches the training; MSCOCO has a weight of its own, and no groups."""
-    authors = reading.read(CONFIG / "authors-code.yaml")
+    authors = read_yaml(CONFIG / "authors-code.yaml")
     settings = load(**{**authors, "scale": scale})
     assert settings.words.casing == "last"
     for dataset, data in settings.datasets.items():
@@ -199,10 +200,14 @@ def test_one_file_sets_everything_as_in_the_authors_code(scale: str) -> None:
 
 def test_norwegian_is_a_language_although_yaml_reads_its_code_as_false(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text("training: {repeat_captions: no}\ncaption_origins: {no: google}\nmine: [en, no]\n")
-    found = reading.read(path)
-    assert found["training"] == {"repeat_captions": False}
-    assert (found["caption_origins"], found["mine"]) == ({"no": "google"}, ["en", "no"])
+    path.write_text(
+        "training: {repeat_captions: no}\ndatasets: {mine: {source: custom, captions: a.csv, images: a, "
+        "languages: [en, no], caption_origins: {no: google}}}\n"
+    )
+    found = load(**read_yaml(path))
+    assert found.training.repeat_captions is False
+    assert found.datasets["mine"].languages == ["en", "no"]
+    assert found.datasets["mine"].caption_origins == {"no": "google"}
 
 
 @pytest.mark.parametrize(

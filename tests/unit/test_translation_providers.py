@@ -8,6 +8,7 @@ import pytest
 from plans import paper_plan
 
 from pipeline.common.errors import InputError
+from pipeline.common.yaml_files import read_yaml
 from pipeline.plan import pages, tables, training, translation
 from pipeline.plan.plan import Plan
 from pipeline.settings import reading
@@ -95,7 +96,7 @@ def test_the_yaml_in_the_message_is_a_valid_configuration(tmp_path: Path) -> Non
     lines = message.splitlines()
     (written,) = (line for line in lines if line.startswith("  translation:"))
     (tmp_path / "mine.yaml").write_text(written)
-    mine = reading.load({"scale": "paper", **reading.read(tmp_path / "mine.yaml")})
+    mine = reading.load({"scale": "paper", **read_yaml(tmp_path / "mine.yaml")})
     assert mine.translation.default.as_values() == {"provider": "google"}
     assert missing_providers(mine, [("multi30k", "en-ja")]) == ""
 

@@ -139,11 +139,7 @@ def translating(function):
 
 def provider(function):
     """Parameters of a job that translates."""
-    return {
-        "source": for_job(function, "source"),
-        "options": for_job(function, "options"),
-        "code": for_job(function, "code"),
-    }
+    return {name: for_job(function, name) for name in ("source", "options", "code")}
 
 
 pathvars:
