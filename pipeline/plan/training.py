@@ -1,4 +1,4 @@
-"""Inputs and settings of an experiment's training and evaluation."""
+"""Inputs and settings of an experiment's training, evaluation and index."""
 
 from pipeline.common.errors import InputError
 from pipeline.plan import paths
@@ -138,3 +138,29 @@ def queries_in_every_language(plan: Plan, dataset: str, experiment: str) -> list
     direct = [pair for pair in pairs if not via_english(plan.settings, dataset, pair)]
     require_providers(plan, [(dataset, pair) for pair in direct])
     return query_tables(plan, dataset, pairs)
+
+
+# An index of a trained model.
+
+
+def searchable_model(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
+    """The model of an index.
+
+    Raises:
+        InputError: it does not read words by their vectors, so no sentence can be typed for it.
+    """
+    settings = plan.experiment(dataset, experiment)
+    if settings.vectors not in ("fasttext", "muse") or settings.selection:
+        raise InputError(
+            f"experiment {experiment} cannot be searched with: only models that read word vectors (fasttext, "
+            "muse) can."
+        )
+    return plan.path(paths.MODEL, dataset=dataset, experiment=experiment, seed=seed)
+
+
+def indexed_split(plan: Plan, dataset: str) -> str:
+    """The images of an index: the user's own are all searched; of published ones only test images.
+
+    Among images that it was trained on, a model looks better than it is.
+    """
+    return "all" if plan.datasets[dataset].source == "custom" else "test"

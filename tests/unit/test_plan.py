@@ -16,7 +16,6 @@ from pipeline.plan import (
     images,
     lessons,
     pages,
-    search,
     sources,
     tables,
     training,
@@ -82,11 +81,11 @@ def test_code_is_that_of_the_modules_that_an_experiment_uses(demo: Plan) -> None
 
 def test_models_that_read_word_vectors_can_be_searched_with(demo: Plan) -> None:
     for experiment in ("mule-full", "mule-ten-pca-50"):
-        model = search.searchable_model(demo, "multi30k", experiment, 4)
+        model = training.searchable_model(demo, "multi30k", experiment, 4)
         assert model == f"work/demo/multi30k/experiments/{experiment}/seed4/model.pt"
     for experiment in ("bert-parallel-embn", "multi-comparable"):
         with pytest.raises(InputError, match=f"{experiment} cannot be searched with"):
-            search.searchable_model(demo, "multi30k", experiment, 0)
+            training.searchable_model(demo, "multi30k", experiment, 0)
 
 
 # --- Words

@@ -32,7 +32,6 @@ from pipeline.plan import (
     lessons,
     pages,
     paths,
-    search,
     sources,
     tables,
     training,
