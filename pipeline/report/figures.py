@@ -59,7 +59,7 @@ def draw_retrieved(
     sentences_of = {}
     for language, part in corpus.languages.items():
         scores = similarities(embed_sentences(network, language, part), vectors, network.similarity)
-        sentences_of[language] = TestSentences(
+        sentences_of[language] = RankedSentences(
             scores.T.numpy(), part.image, _texts(originals[language], corpus.images)
         )
     generator = np.random.default_rng(settings.seed)
@@ -84,7 +84,7 @@ def draw_retrieved(
     write_page(output, "figure.html.j2", values)
 
 
-class TestSentences:
+class RankedSentences:
     """One language's test sentences: similarities (images, sentences), rows of their images, texts.
 
     Some images may be captioned only in other languages; `gallery` gives a language's own.
@@ -119,7 +119,7 @@ def _texts(originals: pd.DataFrame, images: Sequence[str]) -> list[str]:
 
 
 def _images(
-    sentences_of: Mapping[str, TestSentences], images: list[str], generator: np.random.Generator
+    sentences_of: Mapping[str, RankedSentences], images: list[str], generator: np.random.Generator
 ) -> list[dict[str, Any]]:
     """Test images with each language's nearest sentence: some right in most languages, then others."""
     rows = np.arange(len(images))
@@ -144,7 +144,7 @@ def _images(
 
 
 def _query(
-    sentences: TestSentences, language: str, images: list[str], right: int, generator: np.random.Generator
+    sentences: RankedSentences, language: str, images: list[str], right: int, generator: np.random.Generator
 ) -> dict[str, Any] | None:
     """A sentence whose nearest image is (or is not) its own; None if there is none."""
     rows = _sample(

@@ -16,7 +16,8 @@ def order_counts(lines: pd.DataFrame, mscoco: Collection[str] = ("mscoco",)) -> 
 
     Every pair of rows that a claim compares in a language and a metric counts once, whatever the claim says
     of it and how many claims do. Left out are single recalls of a paper that prints mR, ML BERT, which is a
-    toy outside scale paper, gains against gains, and ties in the paper.
+    toy outside scale paper, gains against gains, ties in the paper, and comparisons with the best of several
+    rows, which need not be the same row in the paper.
 
     Args:
         lines: comparisons of one paper's claims, as `judge_claims` writes them. mscoco: the data sets that
@@ -28,6 +29,8 @@ def order_counts(lines: pd.DataFrame, mscoco: Collection[str] = ("mscoco",)) -> 
         orders of the kind), and the same of the opposite sign, `reversed`, `reversed_clear` and
         `reversed_holm`.
     """
+    if "rivals" in lines:
+        lines = lines[lines["rivals"] == 1]
     sides = lines["greater"] + " " + lines["than"]
     metrics = ["mR"] if lines["metric"].eq("mR").any() else lines["metric"].unique()
     lines = lines[

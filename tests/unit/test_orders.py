@@ -19,6 +19,8 @@ def test_an_order_counts_once_whichever_claims_name_it_and_how() -> None:
     lines = pd.DataFrame(compared, columns=["greater", "than", "difference", "p"])
     lines["paper_difference"] = lines["greater"].map(PAPER) - lines["than"].map(PAPER)
     lines["translations"] = ["google" if "mt" in name else None for name in lines["greater"]]
+    best = lines.iloc[:1].assign(than="d", rivals=2)  # the paper's difference is to another row
+    lines = pd.concat([lines.assign(rivals=1), best], ignore_index=True)
     counts = order_counts(lines.assign(dataset="multi30k", language="en", metric="mR"))
     # p of 0.01, 0.01 and 0.2 are 0.03, 0.03 and 0.2 by Holm.
     assert counts.loc["human captions"].tolist() == [3, 2, 1, 1, 1, 1, 1]

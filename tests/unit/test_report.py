@@ -16,7 +16,7 @@ import pytest
 from evaluations import Key, Translations, write_evaluations
 from PIL import Image
 
-from pipeline.report.figures import SIDE, TestSentences, _images, _query, thumbnails
+from pipeline.report.figures import SIDE, RankedSentences, _images, _query, thumbnails
 from pipeline.report.pages import difference, main_of, write_page
 from pipeline.report.report import natural, write_report
 from pipeline.settings import reading
@@ -226,14 +226,14 @@ def test_a_small_difference_keeps_its_sign(value: float | None, text: str) -> No
     assert difference(value) == text
 
 
-def sentences_of_languages() -> dict[str, TestSentences]:
+def sentences_of_languages() -> dict[str, RankedSentences]:
     """Three images; English finds the first two, French only the first. Similarities (images, sentences)."""
     english = np.array([[0.9, 0.1, 0.2], [0.1, 0.8, 0.3], [0.5, 0.6, 0.4]], dtype=np.float32)
     french = np.array([[0.9, 0.1, 0.2], [0.7, 0.2, 0.1], [0.0, 0.9, 0.3]], dtype=np.float32)
     rows = np.arange(3)
     return {
-        "en": TestSentences(english, rows, ["one", "two", "three"]),
-        "fr": TestSentences(french, rows, ["un", "deux", "trois"]),
+        "en": RankedSentences(english, rows, ["one", "two", "three"]),
+        "fr": RankedSentences(french, rows, ["un", "deux", "trois"]),
     }
 
 
@@ -262,7 +262,7 @@ def test_a_sentence_has_its_nearest_images_and_its_own_marked() -> None:
         ("a", False),
     ]
     assert (wrong["rank"], wrong["own"]["image"]) == (2, "b")
-    every = {"en": TestSentences(np.eye(3, dtype=np.float32), np.arange(3), ["x", "y", "z"])}
+    every = {"en": RankedSentences(np.eye(3, dtype=np.float32), np.arange(3), ["x", "y", "z"])}
     assert _query(every["en"], "en", ["a", "b", "c"], 0, generator) is None
 
 
