@@ -86,36 +86,21 @@ def packing(lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return order, first[order][rank] + step, has.sum(1)
 
 
-class MeanBranch(nn.Module):
-    """Sentence branch without recurrence: mean of the words, batch norm, linear layer, L2.
+class PooledBranch(nn.Module):
+    """Sentence branch without recurrence: mean of the words, layers, L2.
 
-    MULE names mean-pooled features as the alternative that Wang et al. (2019) and Burns et al. (2019) found
-    strong. Together with a language's own linear layer before it, it is a pair of layers without a ReLU.
+    `mlp` is the text branch of Wang et al. (2019), of the same shape as MULE's image branch: linear, batch
+    norm, ReLU, dropout, linear. `mean` is batch norm and one linear layer: MULE names mean-pooled features as
+    the alternative that Wang et al. (2019) and Burns et al. (2019) found strong. All of it is linear before
+    L2, so that a language's own layer can undo what sharing the branch changes: shared or separate, it
+    represents the same functions. With `mlp`, sharing is a restriction, as it is with a recurrent layer: all
+    languages have the same second layer, and with more hidden units than numbers in the universal embedding
+    also the same subspace of inputs to the ReLU.
     """
 
-    def __init__(self, size: int, multimodal: int, momentum: float):
+    def __init__(self, *layers: nn.Module):
         super().__init__()
-        self.norm = nn.BatchNorm1d(size, momentum=momentum)
-        self.projection = linear(size, multimodal)
-
-    def forward(self, words: Words) -> Tensor:
-        """Words of B sentences to unit vectors (B, e)."""
-        return unit(self.projection(self.norm(words.means)))
-
-
-class HiddenLayerBranch(nn.Module):
-    """Sentence branch without recurrence: mean of the words, linear, batch norm, ReLU, dropout, linear, L2.
-
-    The text branch of Wang et al. (2019), of the same shape as MULE's image branch. All of a `MeanBranch` is
-    linear before L2, so that a language's own layer can undo what sharing the branch changes: shared or
-    separate, it represents the same functions. Here, sharing is a restriction, as it is with a recurrent
-    layer: all languages have the same second layer, and with more hidden units than numbers in the universal
-    embedding also the same subspace of inputs to the ReLU.
-    """
-
-    def __init__(self, layers: nn.Sequential):
-        super().__init__()
-        self.layers = layers
+        self.layers = nn.Sequential(*layers)
 
     def forward(self, words: Words) -> Tensor:
         """Words of B sentences to unit vectors (B, e)."""
@@ -178,7 +163,7 @@ def sentence_branch(words: int, settings: ModelSettings) -> nn.Module:
         return BidirectionalBranch(settings.liwe.layers[-1], model.hidden_size)
     size, multimodal, momentum = model.universal_dim, model.multimodal_dim, model.batch_norm_momentum
     if model.recurrent == "mean":
-        return MeanBranch(size, multimodal, momentum)
+        return PooledBranch(nn.BatchNorm1d(size, momentum=momentum), linear(size, multimodal))
     if model.recurrent == "mlp":
-        return HiddenLayerBranch(hidden_layers(size, model.hidden_size, model))
+        return PooledBranch(*hidden_layers(size, model.hidden_size, model))
     return RecurrentBranch(recurrent_layer(size, model), multimodal)

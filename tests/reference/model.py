@@ -81,8 +81,10 @@ def mean_branch(
     weights: Weights, means: dict[str, Tensor], training: bool, momentum: float
 ) -> dict[str, Tensor]:
     """Without recurrence: batch norm over the sentences of all languages, linear layer, length 1."""
-    normed = batch_norm(weights, "branches.shared.norm", torch.cat(list(means.values())), training, momentum)
-    rows = unit(linear(weights, "branches.shared.projection", normed)).split([len(m) for m in means.values()])
+    normed = batch_norm(
+        weights, "branches.shared.layers.0", torch.cat(list(means.values())), training, momentum
+    )
+    rows = unit(linear(weights, "branches.shared.layers.1", normed)).split([len(m) for m in means.values()])
     return dict(zip(means, rows, strict=True))
 
 

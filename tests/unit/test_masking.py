@@ -127,5 +127,5 @@ def test_masked_sentences_leave_no_trace_in_what_evaluation_reads(masking: dict[
         norms = [layer for layer in made.modules() if isinstance(layer, nn.BatchNorm1d)]
         assert [norm.momentum for norm in norms] == [momentum, momentum]
     with_masks, without = evaluated_with
-    assert len(with_masks) == 4 and with_masks["branches.shared.norm.running_mean"].all()  # initially 0
+    assert len(with_masks) == 4 and with_masks["branches.shared.layers.0.running_mean"].all()  # initially 0
     assert all(torch.equal(with_masks[name], without[name]) for name in without)
