@@ -7,10 +7,10 @@ from pipeline.plan.captions import caption_tables
 from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
 from pipeline.plan.images import image_list
 from pipeline.plan.plan import NamedFiles, Plan
-from pipeline.plan.requests import require_providers
 from pipeline.plan.training import features, sentences
 from pipeline.plan.words import vocabularies
 from pipeline.report.settings import RetrievedSettings
+from pipeline.settings.translations import require_providers
 
 PAPERS = ("mule", "lessons", "smalr")
 FIGURES = {"3": "multi30k", "4": "mscoco"}  # the data set whose test images a figure of MULE shows
@@ -29,7 +29,7 @@ def _evaluations(plan: Plan) -> list[Evaluation]:
     Raises:
         InputError: translations lack a provider.
     """
-    require_providers(plan, translations_of(plan, _tables(plan)))
+    require_providers(plan.settings, translations_of(plan, _tables(plan)))
     return evaluations_of(plan, _tables(plan))
 
 

@@ -1,14 +1,12 @@
 """What the user must ask for or configure before jobs can run."""
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 from pipeline.common.errors import InputError
 from pipeline.common.photographs import is_archive
 from pipeline.plan.cells import experiments_on
 from pipeline.plan.plan import Plan
-from pipeline.settings.translations import DatasetPair, missing_providers
 
 FLICKR30K = "flickr30k"  # key of `sources` for photographs that are available only on request
 
@@ -48,19 +46,6 @@ def requested_path(plan: Plan, key: str) -> str:
         public = "Meanwhile the target `downloads` fetches what is public, with this configuration."
         raise InputError(f"{how_to_ask(plan, key)} {public}")
     return path
-
-
-def require_providers(plan: Plan, pairs: Iterable[DatasetPair]) -> None:
-    """Check that every pair of languages has a provider.
-
-    Args:
-        pairs: data set and pair (`SOURCE-TARGET`) of all translations that a job and its inputs need.
-
-    Raises:
-        InputError: some pair has none; the message lists all providers.
-    """
-    if message := missing_providers(plan.settings, pairs):
-        raise InputError(message)
 
 
 def archives_at(path: str) -> list[str]:

@@ -9,10 +9,10 @@ from pipeline.plan import paths
 from pipeline.plan.captions import caption_tables, tokens
 from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
 from pipeline.plan.plan import NamedFiles, Plan
-from pipeline.plan.requests import require_providers
 from pipeline.plan.sources import public_files_of
 from pipeline.settings import stages as configuration
 from pipeline.settings.experiments import makeable_tables
+from pipeline.settings.translations import require_providers
 from pipeline.training.settings import SmalrParameterSettings
 
 # Languages that *Lessons* compares the vocabularies of, by part of Multi30K.
@@ -39,7 +39,7 @@ def table_evaluations(plan: Plan, table: str) -> dict[str, list[str]]:
         InputError: translations lack a provider, or the configuration has no data for any cell.
     """
     settings = configuration.table_settings(plan.settings, table)
-    require_providers(plan, translations_of(plan, [table]))
+    require_providers(plan.settings, translations_of(plan, [table]))
     evaluations = evaluations_of(plan, [table])
     if not evaluations:
         why = settings.left_out or ["no data set of the configuration has its languages and experiments"]
@@ -59,7 +59,7 @@ def printed_numbers(plan: Plan, table: str) -> list[str]:
 def every_table(plan: Plan) -> list[str]:
     """All tables that this configuration has data for."""
     names = makeable_tables(plan.settings)
-    require_providers(plan, translations_of(plan, [name for name in names if name in plan.tables]))
+    require_providers(plan.settings, translations_of(plan, [name for name in names if name in plan.tables]))
     return [f"{plan.results}/{name}.csv" for name in names]
 
 

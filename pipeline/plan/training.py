@@ -5,7 +5,6 @@ from pipeline.plan import paths
 from pipeline.plan.captions import tokens
 from pipeline.plan.images import suffix_of
 from pipeline.plan.plan import Plan
-from pipeline.plan.requests import require_providers
 from pipeline.plan.translation import query_tables, translation_tables
 from pipeline.plan.words import selected_files, vocabularies
 from pipeline.settings import stages as configuration
@@ -13,6 +12,7 @@ from pipeline.settings.experiments import left_out
 from pipeline.settings.translations import (
     consistency_pairs,
     query_pairs,
+    require_providers,
     training_pairs,
     via_english,
 )
@@ -136,7 +136,7 @@ def queries_in_every_language(plan: Plan, dataset: str, experiment: str) -> list
     """Own queries translated into the model's other languages."""
     pairs = consistency_pairs(plan.settings, dataset, experiment)
     direct = [pair for pair in pairs if not via_english(plan.settings, dataset, pair)]
-    require_providers(plan, [(dataset, pair) for pair in direct])
+    require_providers(plan.settings, [(dataset, pair) for pair in direct])
     return query_tables(plan, dataset, pairs)
 
 

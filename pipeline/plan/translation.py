@@ -13,9 +13,13 @@ from pipeline.common.errors import InputError
 from pipeline.plan import paths
 from pipeline.plan.captions import all_splits, tokens
 from pipeline.plan.plan import Plan, files_in
-from pipeline.plan.requests import require_providers
 from pipeline.plan.sources import DICTIONARIES
-from pipeline.settings.translations import is_borrowed, needs_query_translation, via_english
+from pipeline.settings.translations import (
+    is_borrowed,
+    needs_query_translation,
+    require_providers,
+    via_english,
+)
 from pipeline.translation.settings import (
     DictionaryProvider,
     FilesProvider,
@@ -123,7 +127,7 @@ def measurement(plan: Plan, dataset: str, source: str, target: str) -> Translati
 
 def _provider(plan: Plan, dataset: str, pair: str) -> Provider:
     """The provider of a pair; queries do not borrow translations, so the default provides them."""
-    require_providers(plan, [(dataset, pair)])
+    require_providers(plan.settings, [(dataset, pair)])
     borrowed, configured = is_borrowed(plan.settings, dataset, pair), plan.settings.translation
     for provider in (configured.provider_of(pair), configured.default):
         if provider and not (borrowed and isinstance(provider, FilesProvider)):
@@ -151,7 +155,7 @@ def _of_translator(plan: Plan, dataset: str, provider: Provider, source: str, ta
 
 def translation_tables(plan: Plan, dataset: str, pairs: Sequence[str]) -> list[str]:
     """The translations of a data set between some pairs of languages."""
-    require_providers(plan, [(dataset, pair) for pair in pairs])
+    require_providers(plan.settings, [(dataset, pair) for pair in pairs])
     return [_of_pair(plan, paths.TRANSLATIONS, dataset, pair) for pair in pairs]
 
 
@@ -242,6 +246,6 @@ def measured_pairs(plan: Plan) -> list[str]:
         for pair in (f"en-{language}", f"{language}-en")
     ]
     require_providers(
-        plan, [(dataset, pair) for dataset, pair in pairs if plan.source(dataset).human_translations]
+        plan.settings, [(dataset, pair) for dataset, pair in pairs if plan.source(dataset).human_translations]
     )
     return [_of_pair(plan, paths.TRANSLATION_QUALITY, dataset, pair) for dataset, pair in pairs]

@@ -5,6 +5,7 @@ A pair is written `SOURCE-TARGET`, as in `translation.pairs`.
 
 from collections.abc import Iterable, Sequence
 
+from pipeline.common.errors import InputError
 from pipeline.settings.configuration import Configuration
 from pipeline.training.settings import Captions
 
@@ -126,23 +127,25 @@ def needs_query_translation(settings: Configuration, dataset: str, pair: str) ->
     return "en" not in pair.split("-") or is_borrowed(settings, dataset, pair)
 
 
-def missing_providers(settings: Configuration, pairs_of_datasets: Iterable[DatasetPair]) -> str:
-    """A message about pairs without a provider, each pair once; empty if all have one."""
-    datasets: dict[str, list[str]] = {}
-    for dataset, pair in dict.fromkeys(pairs_of_datasets):
+def require_providers(settings: Configuration, pairs_of_datasets: Iterable[DatasetPair]) -> None:
+    """Check that every pair of languages has a provider.
+
+    Args:
+        pairs_of_datasets: data set and pair of all translations that a job and its inputs need.
+
+    Raises:
+        InputError: some pair has none; the message lists all providers.
+    """
+    lacking: dict[str, dict[str, None]] = {}
+    for dataset, pair in pairs_of_datasets:
         if not is_borrowed(settings, dataset, pair) and settings.translation.provider_of(pair) is None:
-            datasets.setdefault(pair, []).append(dataset)
-    if not datasets:
-        return ""
-    pairs: dict[str, list[str]] = {}
-    for pair, having in datasets.items():
-        pairs.setdefault(", ".join(having), []).append(pair)
-    return "\n".join(
-        [
+            lacking.setdefault(dataset, {})[pair] = None
+    if lacking:
+        lines = [
             "Translations are needed between these languages, and the configuration names no provider:",
-            *(f"  - {having}: {', '.join(of_these)}" for having, of_these in pairs.items()),
+            *(f"  - {dataset}: {', '.join(pairs)}" for dataset, pairs in lacking.items()),
             "Name a provider in a YAML file, and add --configfile with that file to the command:",
             "  translation: {default: {provider: google}} # the paper's; others in `pairs`",
             *(f"  - {names}: {need}" for names, need in PROVIDERS.items()),
         ]
-    )
+        raise InputError("\n".join(lines))
