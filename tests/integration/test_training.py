@@ -191,13 +191,12 @@ def test_sigkill_at_any_moment_changes_nothing(
     experiment["training"]["epochs"] = 60  # it must not end before its kills
     (tmp_path / "whole").mkdir()
     (tmp_path / "killed").mkdir()
-    whole, killed = (command(inputs, experiment, tmp_path / run) for run in ("whole", "killed"))
-    moments = random.Random(0)
-    for _ in range(3):
+    train_model(inputs, experiment, tmp_path / "whole")
+    killed, moments = command(inputs, experiment, tmp_path / "killed"), random.Random(0)
+    for _ in range(2):
         kill_once_it_has_a_checkpoint(killed, tmp_path / "killed" / "checkpoint.pt", moments.uniform(0, 0.4))
     done = subprocess.run(killed, check=True, capture_output=True, text=True)
     assert "resuming after step" in done.stderr
-    subprocess.run(whole, check=True, capture_output=True)
     for name in ("model.pt", "curves.csv"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "killed" / name).read_bytes()
 

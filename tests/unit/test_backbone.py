@@ -239,20 +239,18 @@ def test_weights_are_found_in_a_checkpoint_and_with_other_classes(tmp_path: Path
         load_backbone(settings(tmp_path / "d.pth", backbone="resnet18"), CPU)
 
 
-@pytest.mark.parametrize("name", ["resnet18", "vgg11"])
-def test_torchvisions_weights_compute_the_same_in_timm(tmp_path: Path, name: str) -> None:
+def test_torchvisions_weights_compute_the_same_in_timm(tmp_path: Path) -> None:
     torch.manual_seed(0)
-    theirs = torchvision.models.get_model(name, weights=None).eval()
+    theirs = torchvision.models.resnet18(weights=None).eval()
     path = save(theirs, tmp_path / "w.pth")
-    backbone = load_backbone(settings(path, backbone=name, crop=224, resize=224, crops=1), CPU)
-    pixels = torch.randint(0, 256, (3, 224, 224), dtype=torch.uint8)
-    head = theirs.fc if name == "resnet18" else theirs.classifier[6]
+    backbone = load_backbone(settings(path, backbone="resnet18", crops=1), CPU)
+    pixels = torch.randint(0, 256, (3, 64, 64), dtype=torch.uint8)
     normalised = (pixels / 255 - torch.tensor(backbone.mean)[:, None, None]) / torch.tensor(backbone.std)[
         :, None, None
     ]
     with torch.inference_mode():
         expected = theirs(normalised[None])
-        found = head(backbone.features([pixels]))
+        found = theirs.fc(backbone.features([pixels]))
     assert torch.allclose(found, expected, rtol=1e-3, atol=1e-4)
 
 

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import h5py
@@ -7,7 +6,7 @@ import pytest
 
 from pipeline.common.errors import InputError
 from pipeline.images.imported import import_features
-from pipeline.images.settings import ExtractionSettings, FeatureSettings, expected_attributes
+from pipeline.images.settings import FeatureSettings, expected_attributes
 from pipeline.images.store import failed_images, read_features, write_features
 
 FEATURES = np.arange(12, dtype=np.float32).reshape(3, 4) / 3  # numbers that need all digits of float32
@@ -32,15 +31,6 @@ def test_rows_are_in_the_requested_order(store: Path) -> None:
     found = read_features(store, ["ü", "a", "ü"], ATTRIBUTES)
     assert found.dtype == np.float32
     assert np.array_equal(found, FEATURES[[2, 0, 2]])
-
-
-def test_rows_are_stored_as_single_numbers_each_in_a_chunk_of_its_own(tmp_path: Path) -> None:
-    """So that reading a few images reads no others, whatever the type of what was computed."""
-    for precision in (np.float64, np.float16):
-        write_features(tmp_path / "f.h5", ["a", "b", "c"], FEATURES.astype(precision), {})
-        with h5py.File(tmp_path / "f.h5") as file:
-            rows = file["features"]
-            assert (rows.dtype, rows.chunks, rows.fletcher32) == (np.float32, (1, 4), True)
 
 
 def test_every_differing_attribute_is_named(store: Path) -> None:
@@ -110,15 +100,6 @@ def test_a_store_names_the_images_that_failed(store: Path, tmp_path: Path) -> No
 
 
 GOOD = {"backbone": "resnet18", "weights": "some/where/w.pth", "resize": 64, "crop": 32, "crops": 10}
-
-
-def test_settings_list_every_mistake() -> None:
-    wrong = {**GOOD, "crops": 3, "resize": True, "colour": 1}
-    del wrong["weights"]
-    with pytest.raises(InputError) as caught:
-        ExtractionSettings.parse(json.dumps(wrong))
-    for key in ("unknown key 'colour'", "weights: Field required", "crops: found 3"):
-        assert key in str(caught.value)
 
 
 def test_expected_attributes_omit_speed_and_open_settings() -> None:

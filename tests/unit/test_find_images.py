@@ -94,10 +94,3 @@ def test_no_file_is_guessed_by_the_beginning_of_its_name(tmp_path: Path) -> None
         write_image_list([tmp_path / "photographs"], ["cat", "dog"], "", tmp_path / "images.csv")
     write_image_list([tmp_path / "photographs"], ["cat_and_dog", "dog"], "", tmp_path / "images.csv")
     assert list(read_image_list(tmp_path / "images.csv")) == ["cat_and_dog", "dog"]
-
-
-@pytest.mark.parametrize("text", ["", "image,file\n1,a.jpg\n", "image,path\n1,a\n1,b\n", "image,path\n"])
-def test_another_table_is_not_accepted_as_a_list_of_images(tmp_path: Path, text: str) -> None:
-    (tmp_path / "images.csv").write_text(text)
-    with pytest.raises(InputError, match=r"images\.csv: "):
-        read_image_list(tmp_path / "images.csv")
