@@ -51,7 +51,7 @@ class Evaluations:
         """
         lines: list[dict[str, Any]] = []
         for key, language in places:
-            for content in self._of(key):
+            for content in self._of(key, language):
                 line = {
                     **content["test"][language],
                     **{name: content[name] for name in ("seed", *PARAMETERS)},
@@ -89,20 +89,21 @@ class Evaluations:
             InputError: another evaluation in this language is of other images, or a file of ranks is not
                 that of its evaluation.
         """
-        return [self._hits_of(path, language) for path in self._paths_of(key)]
+        return [self._hits_of(path, language) for path in self._paths_of(key, language)]
 
     def hits(self, key: Key, language: str) -> pd.DataFrame:
         """Hits by image, averaged over seeds."""
         return mean_over_seeds(self.hits_of_seeds(key, language))
 
-    def _paths_of(self, key: Key) -> list[Path]:
+    def _paths_of(self, key: Key, language: str = "") -> list[Path]:
         for seed in self.seeds:
-            if (key, seed) not in self._paths:
-                raise InputError(f"the evaluation of {' '.join(key)}, seed {seed}, is missing.")
+            path = self._paths.get((key, seed))
+            if not path or (language and language not in self.contents[path]["test"]):
+                raise InputError(f"the evaluation of {' '.join((*key, language))}, seed {seed}, is missing.")
         return [self._paths[key, seed] for seed in self.seeds]
 
-    def _of(self, key: Key) -> list[Content]:
-        return [self.contents[path] for path in self._paths_of(key)]
+    def _of(self, key: Key, language: str = "") -> list[Content]:
+        return [self.contents[path] for path in self._paths_of(key, language)]
 
     def _hits_of(self, path: Path, language: str) -> pd.DataFrame:
         content = self.contents[path]

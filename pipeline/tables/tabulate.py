@@ -64,7 +64,7 @@ def tabulate(
         papers: the paper's own numbers, as in config/papers/table2.csv; empty if it prints none.
 
     Raises:
-        InputError: evaluations are missing, or evaluations of one column are not among the same candidates.
+        InputError: an evaluation is missing, or evaluations of one column are not among the same candidates.
     """
     for row in settings.left_out:
         log.warning("%s: omitted: %s", table, row)

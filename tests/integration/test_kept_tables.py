@@ -94,7 +94,7 @@ def test_a_table_survives_failures_and_is_replaced_by_the_next_complete_one(proj
     evaluate(project, FULL, {"en": 50.0}, 0)  # German is missing
     for _ in range(2):
         output = tabulate(project)
-        assert "evaluations are missing" in output and "multi30k mule-full 0 original" in output
+        assert "multi30k mule-full original de, seed 0, is missing" in output
         assert contents(project) == before
     configure(project, rows=[*ROWS, *ROWS])
     assert "tables.mine.rows" in tabulate(project)
