@@ -230,7 +230,7 @@ def test_missing_evaluations_are_named_and_nothing_is_written(tmp_path: Path) ->
     of = settings("table2")
     paths = evaluations(tmp_path, of)
     left = [path for path in paths if '"mule-nc"' not in path.read_text()]
-    with pytest.raises(InputError, match="multi30k mule-nc original, seed 0"):
+    with pytest.raises(InputError, match="multi30k mule-nc original en, seed 0"):
         tabulate(of, left, tmp_path / "table.csv", tmp_path / "comparison.csv")
     assert not (tmp_path / "table.csv").exists()
 
