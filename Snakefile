@@ -60,6 +60,7 @@ onstart:
     workflow.scheduler.job_rate_limiter = None
     with refusing():
         earlier.keep_earlier(workflow.persistence)
+        earlier.empty_logs(workflow.persistence)
 
 
 onsuccess:

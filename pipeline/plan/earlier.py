@@ -17,20 +17,23 @@ EARLIER = Path(".snakemake", "earlier")
 
 
 def keep_earlier(persistence: Any) -> None:
-    """Hard link everything that this run of Snakemake will replace, and empty its logs.
-
-    A job that a queue ends before its command starts would show an older log.
+    """Hard link everything that this run of Snakemake will replace.
 
     Args:
         persistence: Snakemake's records, with `dag`, the graph of jobs.
     """
     forget_earlier()
     for job in persistence.dag.needrun_jobs():
-        for path in filter(os.path.exists, job.log):
-            os.truncate(path, 0)
         for path in filter(os.path.exists, job.output):
             if not os.path.isabs(path):
                 _link(Path(path), EARLIER / path)
+
+
+def empty_logs(persistence: Any) -> None:
+    """Empty the logs of all jobs to run: one that a queue ends before its command would show an older log."""
+    for job in persistence.dag.needrun_jobs():
+        for path in filter(os.path.exists, job.log):
+            os.truncate(path, 0)
 
 
 def restore_earlier(persistence: Any) -> None:

@@ -206,27 +206,22 @@ class _Judge:
         """Raise `NotJudged` if a comparison of some recalls is meaningless at this scale."""
         dataset, of_paper = self._dataset(comparison.dataset), HUMAN_OF_PAPER[comparison.dataset]
         languages = self.settings.languages[dataset]
+        if set(languages) != set(of_paper):
+            here = f"{dataset} has its own captions in {', '.join(languages)}"
+            of_claim = f"in the paper {comparison.dataset} has them in {', '.join(of_paper)}"
+            raise NotJudged(NOT_HERE, f"{here}; {of_claim}")
+        for part in named:
+            if part.name in self.settings.left_out:
+                raise NotJudged(NOT_HERE, f"{part.name}: {self.settings.left_out[part.name]}")
         # A mean over human captions, or a human query with its translations, needs these captions.
         human = {
             part.language for part in named if part.average == HUMAN or part.queries in ("average", "learned")
         }
-        lacking = sorted(human.intersection(of_paper) - set(self.settings.human[dataset]))
-        reasons = [
-            f"{part.name}: {self.settings.left_out[part.name]}"
-            for part in named
-            if part.name in self.settings.left_out
-        ]
-        if set(languages) != set(of_paper):
-            lacking_languages = f"{dataset} has its own captions in {', '.join(languages)}"
-            reasons = [
-                f"{lacking_languages}; in the paper {comparison.dataset} has them in {', '.join(of_paper)}"
-            ]
-        if lacking:
-            reasons.append(f"{dataset} has no human captions in {', '.join(lacking)}")
+        if lacking := sorted(human.intersection(of_paper) - set(self.settings.human[dataset])):
+            raise NotJudged(NOT_HERE, f"{dataset} has no human captions in {', '.join(lacking)}")
         if comparison.of_size and dataset not in self.settings.papers_data:
-            reasons.append("closeness is a claim about size, and sizes are compared only on the paper's data")
-        if reasons:
-            raise NotJudged(NOT_HERE, reasons[0])
+            why = "closeness is a claim about size, and sizes are compared only on the paper's data"
+            raise NotJudged(NOT_HERE, why)
 
     def _translation_columns(self, compared: Sequence[Part], dataset: str) -> Row:
         """The translations behind a comparison."""

@@ -29,8 +29,7 @@ def order_counts(lines: pd.DataFrame, mscoco: Collection[str] = ("mscoco",)) -> 
         orders of the kind), and the same of the opposite sign, `reversed`, `reversed_clear` and
         `reversed_holm`.
     """
-    if "rivals" in lines:
-        lines = lines[lines["rivals"] == 1]
+    lines = lines[lines["rivals"] == 1]
     sides = lines["greater"] + " " + lines["than"]
     metrics = ["mR"] if lines["metric"].eq("mR").any() else lines["metric"].unique()
     lines = lines[

@@ -53,7 +53,7 @@ rule fails:
     output: "out.txt"
     log: "out.log"
     shell: "touch {output}"
-onstart: earlier.keep_earlier(workflow.persistence)
+onstart: earlier.empty_logs(workflow.persistence)
 """
     )
     (tmp_path / "out.log").write_text("of an older run")

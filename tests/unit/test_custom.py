@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.sources.custom import own_captions_in, own_split, read_own, tenths
+from pipeline.datasets.sources.custom import own_captions_in, own_split, read_own, sampled_tenths
 from pipeline.datasets.split import predefined_split, read_split
 from pipeline.datasets.table import read_captions
 
@@ -166,13 +166,13 @@ def test_any_caption_is_read_with_single_blanks(
 
 @given(count=st.integers(3, 400), seed=st.integers(0, 9))
 def test_a_tenth_is_sampled_for_each_split_and_at_least_one_image(count: int, seed: int) -> None:
-    split = pd.Series(tenths({str(number) for number in range(count)}, seed)).value_counts().to_dict()
+    split = pd.Series(sampled_tenths({str(number) for number in range(count)}, seed)).value_counts().to_dict()
     assert split == {"test": max(1, round(count / 10)), "val": max(1, round(count / 10))}
 
 
 def test_two_images_cannot_be_split() -> None:
     with pytest.raises(InputError, match="There are 2 images; three are needed"):
-        tenths({"a", "b"}, 0)
+        sampled_tenths({"a", "b"}, 0)
 
 
 def test_the_stage_samples_a_split_and_logs_it(tmp_path: Path) -> None:

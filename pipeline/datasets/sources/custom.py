@@ -66,12 +66,12 @@ def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
     """The split of a table's images: from its column `split`, or with a tenth each sampled for val and test.
 
     Raises:
-        InputError: as `read_own`, `limit_to_list` and `tenths`.
+        InputError: as `read_own`, `limit_to_list` and `sampled_tenths`.
     """
     captions, has_split = read_own(path)
     split = {caption.image: caption.split for caption in captions}
     images = limit_to_list(split, image_list)
-    return whole_split(images, split if has_split else tenths(set(images), seed))
+    return whole_split(images, split if has_split else sampled_tenths(set(images), seed))
 
 
 def own_captions_in(path: Path, language: str, split: Mapping[str, str]) -> list[Caption]:
@@ -95,7 +95,7 @@ def own_captions_in(path: Path, language: str, split: Mapping[str, str]) -> list
     return of_split
 
 
-def tenths(images: set[str], seed: int) -> Split:
+def sampled_tenths(images: set[str], seed: int) -> Split:
     """Draw a tenth of the images for testing and a tenth for validation, at least one of each."""
     from pipeline.datasets.sampling import sampled_split  # imports pandas, which takes a second
 
