@@ -20,7 +20,7 @@ os.environ.update(
 )
 
 from pipeline.settings import reading
-from pipeline.settings import stages as configuration
+from pipeline.settings import stages as stage_settings
 from pipeline.settings.paths import check_paths
 from pipeline.common.errors import error_message
 from pipeline.common.yaml_files import read_yaml_files

@@ -27,7 +27,7 @@ rule select_captions:
     wildcard_constraints:
         experiment=lessons.selecting_experiments(PLAN),
     params:
-        settings=for_job(configuration.selection_settings),
+        settings=for_job(stage_settings.selection_settings),
         parts=for_job(lessons.selected_parts, "arguments"),
     shell:
         "python -m pipeline select-captions --settings {params.settings:q} --parts {params.parts:q} "
@@ -47,7 +47,7 @@ rule train_lessons:
     resources:
         **needs(mem_mb=8000, runtime=growing(720), disk_mb=4000, gpu=SETTINGS.gpu),
     params:
-        settings=for_job(configuration.experiment_settings),
+        settings=for_job(stage_settings.experiment_settings),
         sentences=for_job(training.sentences),
         words=for_job(words.vocabularies),
         pairs=for_job(lessons.selected_pairs),

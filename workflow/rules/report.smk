@@ -9,7 +9,7 @@ rule judge_claims:
         comparison="<results>/comparison/claims.csv",
     localrule: True
     params:
-        settings=for_job(configuration.claim_settings),
+        settings=for_job(stage_settings.claim_settings),
         papers=paths.PAPERS,
     shell:
         "python -m pipeline judge-claims --settings {params.settings:q} --evaluations {input.evaluations:q} "
@@ -44,7 +44,7 @@ rule write_report:
         "<results>/report.html",
     localrule: True
     params:
-        settings=for_job(configuration.report_settings),
+        settings=for_job(stage_settings.report_settings),
         benchmarks=PLAN.path(paths.LOGS),
         comparisons=for_job(pages.comparisons, "arguments"),
         captions=for_job(pages.captions, "arguments"),

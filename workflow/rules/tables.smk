@@ -11,7 +11,7 @@ rule tabulate:
         table=table_names(PLAN),
     localrule: True
     params:
-        settings=for_job(configuration.table_settings),
+        settings=for_job(stage_settings.table_settings),
     shell:
         "python -m pipeline tabulate --settings {params.settings:q} --evaluations {input.evaluations:q} "
         "--table {output.table:q} --comparison {output.comparison:q} --papers {input.papers:q} > {log:q} 2>&1"
@@ -44,7 +44,7 @@ rule count_captions:
     localrule: True
     params:
         captions=for_job(tables.counted_captions, "arguments"),
-        settings=for_job(configuration.count_settings),
+        settings=for_job(stage_settings.count_settings),
     shell:
         "python -m pipeline count-captions --captions {params.captions:q} --settings {params.settings:q} "
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} "
@@ -78,7 +78,7 @@ rule count_parameters:
         comparison="<results>/comparison/parameters.csv",
     localrule: True
     params:
-        settings=lambda wildcards: configuration.parameter_settings().as_json(),
+        settings=lambda wildcards: stage_settings.parameter_settings().as_json(),
     shell:
         "python -m pipeline count-parameters --settings {params.settings:q} --papers {input.papers:q} "
         "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"

@@ -11,7 +11,7 @@ rule pretrain:
     resources:
         **needs(mem_mb=8000, runtime=growing(120), gpu=SETTINGS.gpu),
     params:
-        settings=for_job(configuration.pretraining_settings),
+        settings=for_job(stage_settings.pretraining_settings),
         checkpoint=paths.PRETRAINING_CHECKPOINT,
     shell:
         "python -m pipeline pretrain --code {params.code} --settings {params.settings:q} --sentences {input.sentences:q} "
@@ -54,7 +54,7 @@ rule train:
         **needs(mem_mb=8000, runtime=growing(720), disk_mb=4000, gpu=SETTINGS.gpu),
         events=for_job(training.events),
     params:
-        settings=for_job(configuration.experiment_settings),
+        settings=for_job(stage_settings.experiment_settings),
         checkpoint=paths.CHECKPOINT,
     shell:
         "python -m pipeline train --code {params.code} --settings {params.settings:q} --features {input.features:q} "
@@ -73,7 +73,7 @@ rule evaluate:
         evaluation=paths.EVALUATION,
         ranks=paths.RANKS,
     params:
-        settings=for_job(configuration.evaluation_settings),
+        settings=for_job(stage_settings.evaluation_settings),
         sentences=for_job(training.evaluated_sentences),
         words=for_job(words.vocabularies),
     shell:
@@ -96,7 +96,7 @@ rule evaluate_consistency:
     resources:
         **needs(mem_mb=8000, runtime=growing(60)),
     params:
-        settings=for_job(configuration.consistency_settings),
+        settings=for_job(stage_settings.consistency_settings),
     shell:
         "python -m pipeline evaluate-consistency --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "

@@ -8,7 +8,7 @@ rule train_translator:
     resources:
         **needs(mem_mb=4000, runtime=growing(720), gpu=SETTINGS.gpu),
     params:
-        settings=for_job(configuration.translator_settings),
+        settings=for_job(stage_settings.translator_settings),
         options=for_job(translation.translator_folder),
         checkpoint=paths.TRANSLATOR_CHECKPOINT,
     shell:

@@ -4,7 +4,7 @@ rule train_word_vectors:
     output:
         paths.TEXT_VECTORS,
     params:
-        settings=for_job(configuration.word_settings, vectors=None),
+        settings=for_job(stage_settings.word_settings, vectors=None),
     shell:
         "python -m pipeline train-word-vectors --language {wildcards.language} --sentences {input:q} "
         "--settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
@@ -100,7 +100,7 @@ rule pretrain_bert:
     resources:
         **needs(mem_mb=4000, runtime=growing(60), gpu=SETTINGS.gpu),
     params:
-        settings=for_job(configuration.bert_settings),
+        settings=for_job(stage_settings.bert_settings),
     shell:
         "python -m pipeline pretrain-bert --sentences {input:q} --settings {params.settings:q} "
         "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
@@ -117,7 +117,7 @@ rule embed_captions:
         **needs(mem_mb=8000, runtime=growing(480), disk_mb=8000, gpu=SETTINGS.gpu),
     params:
         model=for_job(words.bert_model),
-        settings=for_job(configuration.sentence_vector_settings),
+        settings=for_job(stage_settings.sentence_vector_settings),
     shell:
         "python -m pipeline embed-captions --language {wildcards.language} --sentences {input.sentences:q} "
         "--model {params.model:q} --settings {params.settings:q} "
