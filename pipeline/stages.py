@@ -47,7 +47,6 @@ class Stage(NamedTuple):
 
 _TABLE = (
     Stage("draw-demo", "pipeline.demo.pictures:draw_demo"),
-    Stage("write-demo-dictionary", "pipeline.demo.dictionaries:write_demo_dictionary"),
     Stage("download", "pipeline.datasets.download:download"),
     Stage("unpack", "pipeline.datasets.unpack:unpack"),
     Stage("split", "pipeline.datasets.read_source:split_images"),

@@ -71,8 +71,6 @@ class Language:
     end: str
     lexicon: dict[str, dict[str, list[Word]]]  # kind of word -> concept -> synonyms
     words: dict[str, Word]  # only used by this language's templates
-    glossary: dict[str, list[str]]
-    dictionary: list[str]  # kinds of word that enter bilingual dictionaries as they are
 
     def caption(self, plan: Plan, random: Random) -> str:
         """A caption of the whole plan, with random synonyms and a random template."""
@@ -149,8 +147,6 @@ def read_language(path: Path) -> Language:
             end=raw["end"],
             lexicon={kind: reader.section(kind, raw[kind]) for kind in concepts().kinds},
             words={name: synonyms[0] for name, synonyms in reader.section("words", raw["words"]).items()},
-            glossary=raw.get("glossary", {}),
-            dictionary=raw.get("dictionary", list(concepts().kinds)),
         )
 
 

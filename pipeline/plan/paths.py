@@ -23,11 +23,9 @@ SOURCES = "work/sources"
 SOURCE_FILE = SOURCES + "/{file}"
 PHOTOGRAPHS = "work/photographs/{archive}"
 
-# Files that the demo's pictures, captions and dictionaries are made from. Its captions in a language without
-# a grammar are translations by a word list; other languages' dictionaries are written from the grammars.
-DEMO_CONCEPTS, DEMO_DATASETS, DEMO_GRAMMAR = map(own, DEMO.project_files)
-DEMO_WORD_LIST = own("pipeline/demo/data/dictionaries/en-{language}.txt")
-DEMO_DICTIONARY = "work/demo/dictionaries/en-{language}.txt"
+# Files that the demo's pictures are made from, and its bilingual dictionaries.
+DEMO_CONCEPTS, DEMO_DATASETS, _ = map(own, DEMO.project_files)
+DEMO_DICTIONARY = own("pipeline/demo/data/dictionaries/en-{language}.txt")
 
 # Of a run. The cache and the checkpoints: what a killed job continues from.
 RUN = "work/{run}"

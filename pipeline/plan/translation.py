@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from pipeline import digest as code
 from pipeline import registry
@@ -175,7 +174,7 @@ def _of_pair(plan: Plan, pattern: str, dataset: str, pair: str) -> str:
 def dictionary(plan: Plan, dataset: str, source: str, target: str) -> str:
     """The bilingual dictionary of a pair that has English on one side.
 
-    The user's dictionary, the demo's (the words of its grammar), or MUSE's.
+    The user's dictionary, the demo's, or MUSE's.
 
     Raises:
         InputError: there is no dictionary.
@@ -190,10 +189,7 @@ def dictionary(plan: Plan, dataset: str, source: str, target: str) -> str:
     if folder := plan.settings.translation.dictionaries:
         return _existing(f"{folder}/en-{other}.txt", other)
     if plan.datasets[dataset].source == "demo":
-        if Path(path := paths.DEMO_WORD_LIST.format(language=other)).exists():
-            return path
-        _existing(paths.DEMO_GRAMMAR.format(language=other), other)
-        return paths.DEMO_DICTIONARY.format(language=other)
+        return _existing(paths.DEMO_DICTIONARY.format(language=other), other)
     name = DICTIONARIES.format(language=other)
     return paths.SOURCE_FILE.format(file=name) if name in plan.sources else _existing(name, other)
 

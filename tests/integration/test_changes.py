@@ -87,7 +87,7 @@ EDITS = [
     Edit(
         "a further language in the data set: French",
         configure(datasets={"multi30k": {"languages": ["en", "de", "fr"]}}),
-        {"read_captions", "write_demo_dictionary", "translate", "pretrain", *READ},
+        {"read_captions", "translate", "pretrain", *READ},
     ),
     Edit(
         "a further row in a table, with a new model",

@@ -176,13 +176,14 @@ def test_translations_without_a_provider_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_dictionary_is_the_users_the_demos_or_the_published_one(tmp_path: Path, paper: Plan) -> None:
-    """The demo's has its 298 words; own data are translated by MUSE's."""
+    """Own data are translated by MUSE's."""
     (tmp_path / "en-de.txt").write_text("dog Hund\n")
     mine, both = plan_of(translation={"dictionaries": str(tmp_path)}), plan_of(datasets={"mine": own()})
     for pair in (("en", "de"), ("de", "en")):
         assert translation.dictionary(mine, "multi30k", *pair) == str(tmp_path / "en-de.txt")
     found = [translation.dictionary(both, dataset, "en", "de") for dataset in ("mine", "multi30k")]
-    assert found == [f"{FACEBOOK}/arrival/dictionaries/en-de.txt", "work/demo/dictionaries/en-de.txt"]
+    demo = "pipeline/demo/data/dictionaries/en-de.txt"
+    assert found == [f"{FACEBOOK}/arrival/dictionaries/en-de.txt", demo]
     for dataset in both.settings.datasets:
         with pytest.raises(InputError, match="no dictionary of English and 'sw'"):
             translation.dictionary(both, dataset, "en", "sw")

@@ -90,14 +90,3 @@ rule draw_demo:
     shell:
         "python -m pipeline draw-demo --dataset {wildcards.dataset} --seed {params.seed} --scenes {params.scenes} "
         "--output {output:q} > {log:q} 2>&1"
-
-
-rule write_demo_dictionary:
-    input:
-        paths.DEMO_CONCEPTS,
-        paths.DEMO_GRAMMAR.format(language="en"),
-        paths.DEMO_GRAMMAR,
-    output:
-        paths.DEMO_DICTIONARY,
-    shell:
-        "python -m pipeline write-demo-dictionary --language {wildcards.language} --output {output:q} > {log:q} 2>&1"
