@@ -3,7 +3,7 @@
 import gzip
 import tarfile
 import zipfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from pipeline.common.errors import InputError
@@ -34,27 +34,30 @@ def members(container: Path, names: Collection[str]) -> dict[str, bytes]:
     """
     require_file(container, "the published data", "Get it (workflow/sources.csv says where).")
     with reading(container, "the folder or archive of the published data", "Get it again."):
-        contents = {PurePosixPath(path).name: content for path, content in _members(container, names)}
+        found = files_in(container, lambda path: PurePosixPath(path).name in names)
+        contents = {PurePosixPath(path).name: content for path, content in found}
     if missing := sorted(set(names) - contents.keys()):
         raise InputError(f"{container}: holds no {', '.join(missing)}. Is it the published data?")
     return contents
 
 
-def _members(container: Path, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
-    """Path inside the container and content of each file that has one of the names."""
+def files_in(container: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+    """Path and content of each wanted file in a folder, a ZIP or a tar archive, neither links nor devices.
+
+    Args:
+        wanted: whether a path inside the container is wanted.
+    """
     if container.is_dir():
-        paths = sorted(path for path in container.rglob("*") if path.name in names and path.is_file())
-        yield from ((path.relative_to(container).as_posix(), path.read_bytes()) for path in paths)
+        for file in sorted(filter(Path.is_file, container.rglob("*"))):
+            if wanted(path := file.relative_to(container).as_posix()):
+                yield path, file.read_bytes()
     elif zipfile.is_zipfile(container):
-        with zipfile.ZipFile(container) as file:
-            for name in file.namelist():
-                if PurePosixPath(name).name in names:
-                    with file.open(name) as content:
-                        yield name, content.read()
+        with zipfile.ZipFile(container) as zipped:
+            yield from ((path, zipped.read(path)) for path in zipped.namelist() if wanted(path))
     else:
         with tarfile.open(container) as archive:
             for member in archive:
-                if member.isfile() and PurePosixPath(member.name).name in names:
+                if member.isfile() and wanted(member.name):
                     entry = archive.extractfile(member)
                     yield member.name, entry.read() if entry else b""
 
