@@ -116,7 +116,6 @@ class Source:
         human_translations: whether there are any, in these files or in the caption tables.
         on_request: data available only on request; None if all data are public.
         flickr_names: whether photographs are named as in Flickr8k and Multi30K.
-        terms: for the model card, the terms of data that workflow/sources.csv does not list.
         read_split, read_captions: how both are read. read_part: None if `parts` is empty. Of a part: its
             name, then its language.
     """

@@ -55,10 +55,8 @@ def test_links_lead_to_a_file_and_a_heading(page: Path) -> None:
 
 @each_page
 def test_stages_benchmarks_and_their_options_exist(page: Path) -> None:
-    """Except a stage that the page itself adds, and scripts of runs, which are in the commits they cite."""
+    """Except scripts of runs, which are in the commits they cite."""
     for name, options in commands(page, "-m pipeline "):
-        if f'+    Stage("{name}",' in text_of(page):
-            continue
         usage = cli.parser_of(STAGES[name], "pipeline").format_usage()
         assert options <= {*re.findall(r"--[a-z-]+", usage), "--help"}, (name, options)
     for name, options in commands(page, r"(?:-m benchmarks\.|benchmarks/)") if page != RUNS else []:
