@@ -43,7 +43,6 @@ def judged_files(plan: Plan) -> dict[str, list[str]]:
     """The claims of the papers of the report's tables, and what they are judged on, by name."""
     return {
         **tables.evaluation_files(_evaluations(plan)),
-        "counts": [f"{plan.results}/counts.csv"] if "table1" in plan.settings.report else [],
         "claims": [paths.CLAIMS.format(paper=paper) for paper in _papers(plan)],
         "papers": [
             path

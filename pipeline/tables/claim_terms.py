@@ -13,13 +13,15 @@ from pipeline.common.block import Block, text_check
 from pipeline.common.files import require_file
 from pipeline.common.yaml_files import read_yaml
 from pipeline.tables.averages import ALL, ALL_OF_PAPER, HUMAN, HUMAN_OF_PAPER
-from pipeline.tables.claimed_counts import CountStatement
 from pipeline.tables.settings import Recall
 
 _TERM = re.compile(
     r"(?:(?P<weight>\d+(?:[.]\d+)?) \* )?"
     r"(?P<name>[a-z0-9+-]+)(?:/(?P<queries>translated|average|learned))?(?:@(?P<language>[a-z]{2}|HA|A))?"
 )
+
+
+_ROUNDING = 1e-9  # differences that are mathematically equal may differ in the last digits
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,8 @@ class Comparison:
     """`greater` above the best of `than` in one metric.
 
     dataset: of the paper. language: "" where each term names its own.
-    within: if set, the two differ by at most so many points instead. at_most: if set, `greater` is above by
-    at most so many. not_below: if set, `greater` is at most so many points below, or above.
+    at_least, at_most: bounds of `greater` minus the best of `than`, in points; None for none. Without
+    `at_least` the difference is above 0.
     """
 
     greater: str
@@ -50,27 +52,23 @@ class Comparison:
     dataset: str
     language: str
     metric: str
-    within: float | None
+    at_least: float | None
     at_most: float | None
-    not_below: float | None
 
     @property
     def of_size(self) -> bool:
         """Whether it is judged by a magnitude, which is meaningful only on the paper's data."""
-        return any(size is not None for size in (self.within, self.at_most, self.not_below))
+        return self.at_least is not None or self.at_most is not None
 
     @property
     def of_no_difference(self) -> bool:
         """Whether the claim is that there is no difference, or none in one direction: p tests neither."""
-        return self.within is not None or self.not_below is not None
+        return self.at_least is not None
 
     def as_claimed(self, difference: float) -> bool:
         """Whether a measured difference agrees with the claim."""
-        if self.within is not None:
-            return abs(difference) <= self.within
-        if self.not_below is not None:
-            return difference >= -self.not_below - 1e-9
-        return difference > 1e-9 and (self.at_most is None or difference <= self.at_most)
+        enough = difference > _ROUNDING if self.at_least is None else difference >= self.at_least - _ROUNDING
+        return enough and (self.at_most is None or difference <= self.at_most + _ROUNDING)
 
 
 def terms(text: str) -> list[Part]:
@@ -134,18 +132,15 @@ class Statement(Block):
     languages: Annotated[dict[str, list[str]], BeforeValidator(_by_dataset)] = Field(alias="in")
     metrics: list[Recall] = Field(default=["mR"])
     best_of_than: bool = False
-    within: float | None = None
+    at_least: float | None = None
     at_most: float | None = None
-    not_below: float | None = None
 
     def contradictions(self) -> Iterator[str]:
-        """A term without a language, or two sizes."""
+        """A term has no language."""
         if any("" in codes for codes in self.languages.values()):
             for text in [*self.greater, *self.than]:
                 if any(not term.language for term in terms(text)):
                     yield f": {text!r} needs a language, such as {text}@en, or `in` needs languages"
-        if sum(size is not None for size in (self.within, self.at_most, self.not_below)) > 1:
-            yield ": expected one of within, at_most, not_below"
 
     def comparisons(self) -> Iterator[Comparison]:
         """One for each pair, language and metric."""
@@ -154,8 +149,7 @@ class Statement(Block):
         for greater, than, (dataset, language), metric in itertools.product(
             self.greater, thans, columns, self.metrics
         ):
-            sizes = self.within, self.at_most, self.not_below
-            yield Comparison(greater, than, dataset, language, metric, *sizes)
+            yield Comparison(greater, than, dataset, language, metric, self.at_least, self.at_most)
 
 
 class Claim(Block):
@@ -167,15 +161,14 @@ class Claim(Block):
     needs: Literal["all", "nearly all", "most", "some"] = "all"
     left_out: list[str] = Field(default=[])
     compare: list[Statement] = Field(default=[])
-    counts: list[CountStatement] = Field(default=[])
     sharing: bool = False
     paper_scale_only: str = ""
     untestable: str = ""
 
     def contradictions(self) -> Iterator[str]:
         """It is judged in several ways, or in none."""
-        if sum(map(bool, (self.compare, self.counts, self.paper_scale_only, self.untestable))) != 1:
-            yield ": expected one of compare, counts, paper_scale_only, untestable"
+        if sum(map(bool, (self.compare, self.paper_scale_only, self.untestable))) != 1:
+            yield ": expected one of compare, paper_scale_only, untestable"
 
     def comparisons(self) -> list[Comparison]:
         """The comparisons of recalls."""

@@ -12,12 +12,10 @@ from pipeline.common.files import atomic_write
 from pipeline.tables.averages import HUMAN, HUMAN_OF_PAPER
 from pipeline.tables.cells import model_and_queries
 from pipeline.tables.claim_terms import Claim, Comparison, Part, enough, parts, read_claims
-from pipeline.tables.claimed_counts import CountStatement, judge_count
 from pipeline.tables.confounders import CONFOUNDERS, confounder_remarks, confounders
 from pipeline.tables.contrasts import Term, contrast, contrast_to_best, holm
 from pipeline.tables.evaluations import Evaluations, Key, provider_label, word_by_word
 from pipeline.tables.printed import PrintedNumbers
-from pipeline.tables.result_files import read_result
 from pipeline.tables.settings import ClaimSettings
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
@@ -55,12 +53,11 @@ def judge_claims(
     comparison: Path,
     papers: Path,
     evaluations: Sequence[Path] = (),
-    counts: Path | None = None,
 ) -> None:
     """Write a verdict on each claim, and every comparison that it is made of.
 
     `paper_numbers` says whether the numbers that the paper prints `support` or `contradict` its claim, and
-    `paper_difference` is their difference. With one seed, a claim about recalls is undecided.
+    `paper_difference` is their difference. With one seed, a claim is undecided.
     A comparison has who made the translations behind it, whether some are `word_by_word`, and `not_human`:
     the languages whose captions are human in the paper and translations here. It also has the columns of
     `CONFOUNDERS`, and `rivals`: of how many rows `than` is the best. A verdict's reason mentions all of them.
@@ -78,14 +75,12 @@ def judge_claims(
         papers: folder of the papers' own numbers, config/papers.
         evaluations: outputs of `evaluate`, with the ranks next to them. A claim that needs another is not
             testable.
-        counts: output of `count-captions`; without it, claims about the size of the data are not testable.
     """
     measured = Evaluations(evaluations, settings.seeds)
-    counted = counts and read_result(counts, "the counts", "Run `count-captions`.")
     rows, lines = [], []
     for path in claims:
-        printed = PrintedNumbers(papers, settings.rows.get(path.stem, {}), settings.one_per_language)
-        judge = _Judge(settings, measured, counted, printed)
+        printed = PrintedNumbers(papers, settings.rows.get(path.stem, {}))
+        judge = _Judge(settings, measured, printed)
         for claim in read_claims(path, settings.experiments):
             row, of_claim = judge.judge(claim)
             rows.append(row)
@@ -96,21 +91,14 @@ def judge_claims(
 
 
 class _Judge:
-    """Judges claims on some evaluations and counts.
+    """Judges claims of a paper on some evaluations.
 
     Args:
-        settings: as `judge_claims` has them. counts: None if the data were not counted. printed: of the
-            paper.
+        settings: as `judge_claims` has them. printed: numbers of the paper.
     """
 
-    def __init__(
-        self,
-        settings: ClaimSettings,
-        evaluations: Evaluations,
-        counts: pd.DataFrame | None,
-        printed: PrintedNumbers,
-    ):
-        self.settings, self.evaluations, self.counts, self.printed = settings, evaluations, counts, printed
+    def __init__(self, settings: ClaimSettings, evaluations: Evaluations, printed: PrintedNumbers):
+        self.settings, self.evaluations, self.printed = settings, evaluations, printed
 
     def judge(self, claim: Claim) -> tuple[Row, list[Row]]:
         """A claim's row, and a line for each of its comparisons that could be made."""
@@ -129,13 +117,9 @@ class _Judge:
             return {**row, "verdict": NOT_HERE, "reason": LINEAR}, []
         lines: list[Row] = []
         reasons: dict[str, list[str]] = {NOT_TESTABLE: [], NOT_HERE: []}
-        statements: list[Comparison | CountStatement] = [*claim.comparisons(), *claim.counts]
-        for stated in statements:
+        for stated in claim.comparisons():
             try:
-                if isinstance(stated, Comparison):
-                    line = self._compared(stated, claim.tables)
-                else:
-                    line = self._counted(stated)
+                line = self._compared(stated, claim.tables)
                 lines.append({"id": claim.id, "scale": self.settings.scale, **line})
             except NotJudged as error:
                 reasons[error.verdict].append(str(error))
@@ -146,28 +130,11 @@ class _Judge:
         lines = [{**line, "p_holm": p} for line, p in zip(lines, p_holm, strict=True)]
         return row | _verdict(claim, lines, [*reasons[NOT_HERE], *claim.left_out]), lines
 
-    def _counted(self, statement: CountStatement) -> Row:
-        """Our count next to the claimed count."""
-        dataset = self._dataset(statement.dataset)
-        if dataset not in self.settings.papers_data:
-            raise NotJudged(
-                NOT_HERE, "a count of the published data; results/counts.csv has this configuration's"
-            )
-        if self.counts is None:
-            raise NotJudged(NOT_TESTABLE, "the data are counted if `report` names table1")
-        line = judge_count(statement, self.counts[self.counts["dataset"] == statement.dataset])
-        return {
-            "dataset": dataset,
-            "language": statement.language,
-            "metric": statement.count,
-            **line,
-            "p": None,
-        }
-
     def _compared(self, comparison: Comparison, tables: str) -> Row:
         """Both sides, their difference with its interval, p over test images and seeds, and the paper's."""
         texts = (comparison.greater, *comparison.than)
-        dataset, sides = comparison.dataset, {text: self._parts(text, comparison) for text in texts}
+        dataset = comparison.dataset
+        sides = {text: parts(text, comparison.language, dataset) for text in texts}
         self._check(comparison, [part for side in sides.values() for part in side])
         terms = {text: self._terms(side, dataset) for text, side in sides.items()}
         values = {text: contrast(of_side, comparison.metric).value for text, of_side in terms.items()}
@@ -235,9 +202,6 @@ class _Judge:
             "not_human": " ".join(sorted(human - set(self.settings.human[self.settings.datasets[dataset]]))),
         }
 
-    def _parts(self, text: str, comparison: Comparison) -> list[Part]:
-        return parts(text, comparison.language, comparison.dataset)
-
     def _terms(self, side: Sequence[Part], dataset: str) -> list[Term]:
         """The recalls of one side of a comparison; raises `NotJudged` if one was not evaluated."""
         terms = []
@@ -266,7 +230,7 @@ def _verdict(claim: Claim, lines: Sequence[Row], elsewhere: Sequence[str]) -> Ro
     """
     table = pd.DataFrame(lines)
     as_claimed, clear = table["as_claimed"], ~(table["p_holm"] >= LEVEL)
-    one_seed = "seeds" in table and table["seeds"].max() == 1
+    one_seed = table["seeds"].max() == 1
     if one_seed:
         verdict = UNDECIDED
     elif enough(claim.needs, int((as_claimed & clear).sum()), len(table)):
@@ -296,8 +260,6 @@ def _verdict(claim: Claim, lines: Sequence[Row], elsewhere: Sequence[str]) -> Ro
 
 def _on_translations(table: pd.DataFrame) -> list[str]:
     """Remarks about comparisons that rest on other captions than the paper's."""
-    if "word_by_word" not in table:  # counts of captions
-        return []
     literal, languages = table["word_by_word"].eq("yes").sum(), table["not_human"].fillna("").unique()
     remarks = [f"{literal} of {len(table)} rest on word-by-word translations"] if literal else []
     others = sorted({code for text in languages for code in text.split()})

@@ -1,6 +1,6 @@
 """Unintended differences between the trainings of two systems: steps, pretraining, and groups of images."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
@@ -38,11 +38,9 @@ def confounder_remarks(table: pd.DataFrame) -> list[str]:
     """How many comparisons of a claim have each confounder.
 
     Args:
-        table: a comparison per line, with the columns of `CONFOUNDERS`, or without any of them.
+        table: a comparison per line, with the columns of `CONFOUNDERS`.
     """
-    counts: Mapping[str, int] = {
-        column: int(table[column].ne("").sum()) for column in CONFOUNDERS if column in table
-    }
+    counts = {column: int(table[column].ne("").sum()) for column in CONFOUNDERS}
     return [
         f"{count} of {len(table)} compare {CONFOUNDERS[column]}" for column, count in counts.items() if count
     ]

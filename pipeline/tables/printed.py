@@ -1,10 +1,9 @@
 """The papers' printed recalls, by what a claim compares."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from pipeline.tables.cells import model_and_queries
 from pipeline.tables.claim_terms import Claim, Comparison, enough, parts, terms
 from pipeline.tables.result_files import paper_table
 
@@ -19,13 +18,9 @@ class PrintedNumbers:
     Args:
         folder: config/papers.
         rows: by table, as its file is named, and by number of a row, the term by which claims name it.
-        one_per_language: experiments with a model for each language.
     """
 
-    def __init__(
-        self, folder: Path, rows: Mapping[str, Mapping[str, str]], one_per_language: Collection[str]
-    ):
-        self._one_per_language = one_per_language
+    def __init__(self, folder: Path, rows: Mapping[str, Mapping[str, str]]):
         self._tables = {table: self._recalls(folder / f"{table}.csv", rows[table]) for table in rows}
 
     def _recalls(self, path: Path, rows: Mapping[str, str]) -> dict[Place, float]:
@@ -36,8 +31,7 @@ class PrintedNumbers:
             for column, value in line.items():
                 if value and column not in ("row", "group", "method"):
                     dataset, language, metric = str(column).split()
-                    model = model_and_queries(term.name, term.queries, language, self._one_per_language)
-                    recalls[dataset, *model, language, metric] = float(value)
+                    recalls[dataset, term.name, term.queries, language, metric] = float(value)
         return recalls
 
     def verdict(self, claim: Claim) -> str:
@@ -67,8 +61,8 @@ class PrintedNumbers:
         """The sum of recalls that one side of a comparison names."""
         total = 0.0
         for part in parts(text, comparison.language, comparison.dataset):
-            model = model_and_queries(part.name, part.queries, part.language, self._one_per_language)
-            recall = recalls.get((comparison.dataset, *model, part.language, comparison.metric))
+            place = comparison.dataset, part.name, part.queries, part.language, comparison.metric
+            recall = recalls.get(place)
             if recall is None:
                 return None
             total += part.weight * recall
