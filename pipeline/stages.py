@@ -32,7 +32,7 @@ class Stage(NamedTuple):
 
     @property
     def package(self) -> str:
-        """The package of its module, its heading in the overview."""
+        """The package of its module, under which the overview of commands lists it."""
         return self.module.split(".")[-2]
 
     @property

@@ -27,7 +27,7 @@ def whole_split(images: Iterable[str], split: Mapping[str, str]) -> Split:
 
 
 def limit_to_list(images: Iterable[str], image_list: Path | None) -> list[str]:
-    """The images listed in the column `image` of a CSV file; all images without a file.
+    """The images listed in the column `image` of a CSV file; all images if there is no file.
 
     Raises:
         InputError: no such column, or images that have no captions.

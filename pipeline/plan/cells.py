@@ -6,7 +6,7 @@ from functools import cache
 
 from pipeline.plan import paths
 from pipeline.plan.plan import Plan, either
-from pipeline.settings import stages as configuration
+from pipeline.settings import stages as stage_settings
 from pipeline.settings.translations import DatasetPair, evaluation_pairs
 from pipeline.tables.cells import Cell, cells
 
@@ -29,7 +29,7 @@ class Evaluation:
 @cache
 def cells_of_table(plan: Plan, table: str) -> list[Cell]:
     """The cells of a table, as this configuration fills them."""
-    return list(cells(configuration.table_settings(plan.settings, table)))
+    return list(cells(stage_settings.table_settings(plan.settings, table)))
 
 
 def evaluations_of(plan: Plan, tables: Iterable[str]) -> list[Evaluation]:

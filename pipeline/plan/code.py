@@ -4,7 +4,7 @@ from pipeline import registry
 from pipeline.datasets.sources import module_of
 from pipeline.digest import digest
 from pipeline.plan.plan import Plan
-from pipeline.settings import stages as configuration
+from pipeline.settings import stages as stage_settings
 from pipeline.stages import Stage
 from pipeline.training.settings import LessonsSettings, TrainSettings
 
@@ -30,5 +30,5 @@ def code_of(plan: Plan, stage: Stage, dataset: str, experiment: str) -> str:
 
 
 def _any_seed(plan: Plan, dataset: str, experiment: str) -> TrainSettings | LessonsSettings:
-    """An experiment's settings; it uses the same modules with every seed."""
-    return configuration.experiment_settings(plan.settings, dataset, experiment, 0)
+    """An experiment's settings with seed 0: the modules that it uses do not depend on the seed."""
+    return stage_settings.experiment_settings(plan.settings, dataset, experiment, 0)

@@ -8,7 +8,7 @@ from pipeline.plan.captions import caption_sources, stage_keys
 from pipeline.plan.plan import NamedFiles, Plan, either
 from pipeline.plan.sources import public_files_of
 from pipeline.plan.words import selected_files, sentences
-from pipeline.settings import stages as configuration
+from pipeline.settings import stages as stage_settings
 
 
 def selecting_experiments(plan: Plan) -> str:
@@ -55,5 +55,5 @@ def selected_parts(plan: Plan, dataset: str, experiment: str) -> NamedFiles:
 
 def selected_pairs(plan: Plan, dataset: str, experiment: str) -> list[str]:
     """Captions that are paired with those of another language, if they differ from the selected captions."""
-    record = configuration.selection_record(plan.settings, dataset, experiment)
+    record = stage_settings.selection_record(plan.settings, dataset, experiment)
     return selected_files(plan, dataset, experiment, "pairs-{}.csv") if record.pairs_of != "selected" else []

@@ -10,7 +10,7 @@ from pipeline.plan.captions import caption_tables, tokens
 from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
 from pipeline.plan.plan import NamedFiles, Plan
 from pipeline.plan.sources import public_files_of
-from pipeline.settings import stages as configuration
+from pipeline.settings import stages as stage_settings
 from pipeline.settings.experiments import makeable_tables
 from pipeline.settings.translations import require_providers
 from pipeline.training.settings import SmalrParameterSettings
@@ -38,7 +38,7 @@ def table_evaluations(plan: Plan, table: str) -> dict[str, list[str]]:
     Raises:
         InputError: translations lack a provider, or the configuration has no data for any cell.
     """
-    settings = configuration.table_settings(plan.settings, table)
+    settings = stage_settings.table_settings(plan.settings, table)
     require_providers(plan.settings, translations_of(plan, [table]))
     evaluations = evaluations_of(plan, [table])
     if not evaluations:
@@ -49,7 +49,7 @@ def table_evaluations(plan: Plan, table: str) -> dict[str, list[str]]:
 
 def printed_numbers(plan: Plan, table: str) -> list[str]:
     """The file of the paper's numbers of a table; empty if the paper prints none."""
-    of = configuration.table_settings(plan.settings, table).table
+    of = stage_settings.table_settings(plan.settings, table).table
     if of.paper is None or of.table is None:
         return []
     folder = "" if of.paper == "mule" else f"{of.paper}/"
@@ -132,4 +132,4 @@ def counted_vocabularies(plan: Plan) -> dict[str, list[str]]:
 
 def smalr_parameter_settings(plan: Plan) -> SmalrParameterSettings:
     """What counting SMALR's parameters depends on."""
-    return configuration.ten_language_settings(plan.settings, plan.stand_in("multi30k", "mscoco"))
+    return stage_settings.ten_language_settings(plan.settings, plan.stand_in("multi30k", "mscoco"))

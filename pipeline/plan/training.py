@@ -7,7 +7,7 @@ from pipeline.plan.images import suffix_of
 from pipeline.plan.plan import Plan
 from pipeline.plan.translation import query_tables, translation_tables
 from pipeline.plan.words import selected_files, vocabularies
-from pipeline.settings import stages as configuration
+from pipeline.settings import stages as stage_settings
 from pipeline.settings.experiments import left_out
 from pipeline.settings.translations import (
     consistency_pairs,
@@ -64,7 +64,7 @@ def initial_weights(plan: Plan, dataset: str, experiment: str, seed: int) -> lis
     """The pretrained weights or assignment that training starts from; empty if there are none."""
     settings = plan.experiment(dataset, experiment)
     if settings.embedding == "hybrid":
-        digest = configuration.assignment_settings(plan.settings, dataset, experiment, seed).experiment
+        digest = stage_settings.assignment_settings(plan.settings, dataset, experiment, seed).experiment
         return [plan.path(paths.ENTRIES, dataset=dataset, digest=digest, seed=seed)]
     pretrained = plan.path(paths.PRETRAINED, dataset=dataset, experiment=experiment, seed=seed)
     return [pretrained] if settings.pretraining else []
@@ -87,7 +87,7 @@ def _first_with_assignment(plan: Plan, dataset: str, digest: str) -> str:
     settings = plan.settings
     hybrid = [name for name, one in settings.experiments_on(dataset).items() if one.embedding == "hybrid"]
     for name in hybrid:
-        if configuration.assignment_settings(settings, dataset, name, 0).experiment == digest:
+        if stage_settings.assignment_settings(settings, dataset, name, 0).experiment == digest:
             return name
     raise InputError(
         f"no experiment on {dataset} has the assignment {digest}: it belongs to other settings. "
@@ -107,7 +107,7 @@ def assignment_inputs(plan: Plan, dataset: str, digest: str) -> dict[str, list[s
 
 def assignment_settings(plan: Plan, dataset: str, digest: str, seed: int) -> AssignSettings:
     experiment = _first_with_assignment(plan, dataset, digest)
-    return configuration.assignment_settings(plan.settings, dataset, experiment, seed)
+    return stage_settings.assignment_settings(plan.settings, dataset, experiment, seed)
 
 
 def evaluated_sentences(plan: Plan, dataset: str, experiment: str, queries: str) -> list[str]:

@@ -7,7 +7,7 @@ from pipeline.plan.captions import coverage_of, tokens
 from pipeline.plan.plan import Plan, files_in
 from pipeline.plan.sources import FASTTEXT, MUSE
 from pipeline.plan.translation import dictionary, translation_tables
-from pipeline.settings import stages as configuration
+from pipeline.settings import stages as stage_settings
 from pipeline.settings.translations import translation_sources
 from pipeline.training.settings import Captions
 from pipeline.words.settings import WordSettings
@@ -26,7 +26,7 @@ def word_settings(plan: Plan, language: str, aligned: str) -> WordSettings:
     """
     without_text = language not in source_named("multi30k").caption_files
     trains = plan.settings.words.vectors == "multi30k" and without_text
-    return configuration.word_settings(plan.settings, "file" if aligned else "train" if trains else None)
+    return stage_settings.word_settings(plan.settings, "file" if aligned else "train" if trains else None)
 
 
 def word_vectors(plan: Plan, dataset: str, language: str, aligned: str) -> list[str]:

@@ -140,7 +140,7 @@ def _claims(claims: Path | None, comparisons: Path | None) -> Iterator[dict[str,
 
 
 def _read(path: Path) -> pd.DataFrame:
-    """A CSV file whose empty cells are None."""
+    """The rows of a CSV file, with None for an empty cell."""
     table = read_result(path, "the table", "Run the stage that makes it.")
     return table.astype(object).where(table.notna(), None)
 

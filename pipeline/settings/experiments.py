@@ -25,7 +25,7 @@ def table_named(settings: Configuration, name: str) -> Table:
     """The table with a name; `table2-row7+11` is table2 with only rows 7 and 11.
 
     Raises:
-        InputError: the table has no such row, or the name repeats one.
+        InputError: the table has no such row, or the name has a row twice.
     """
     base, _, numbers = name.partition("-row")
     if name in settings.tables or not numbers:

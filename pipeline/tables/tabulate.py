@@ -28,7 +28,7 @@ COMPARISON_COLUMNS = [
     "seeds", "images", "sentences", "chance", "paper", "difference", "experiment",
     "trained_languages", "parameters", "parameters_at_test",
 ]  # fmt: skip
-EXTRA_COLUMNS = ["averaged", "translations", "word_by_word"]  # of tables that have any
+EXTRA_COLUMNS = ["averaged", "translations", "word_by_word"]  # left out where all are empty
 
 DECIMALS = 6  # decimals of a number in the file
 

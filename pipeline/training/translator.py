@@ -256,7 +256,7 @@ class BatchesByLength:
 
 
 def _rate(step: int, settings: TranslatorSettings) -> float:
-    """The learning rate of a step, numbered from 1: rises linearly, then falls with the root of the steps."""
+    """The learning rate of a step, numbered from 1: rises linearly, then falls with the inverse root."""
     return settings.learning_rate * min(step / settings.warm_up, math.sqrt(settings.warm_up / step))
 
 

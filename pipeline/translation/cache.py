@@ -81,11 +81,11 @@ class CachedTranslator(ABC):
         """Yield the answers to distinct captions, in any order and parts; empty ones are asked again."""
 
     def translate(self, sentences: Sequence[str]) -> list[str]:
-        """Translations in the order of the sentences; empty if there is none.
+        """Translations in the order of the sentences; a sentence without a translation has an empty one.
 
         Raises:
-            InputError: the translator cannot go on, or gives many captions one answer. What it has answered
-                before is stored.
+            InputError: the translator cannot go on, or gives many captions the same answer. Its answers
+                before that are stored.
         """
         texts = [text for text in dict.fromkeys(sentences) if text.strip()]
         answers = self.cache.answers(self.model)

@@ -13,7 +13,7 @@ from evaluations import ROOT, Key, claims_of, write_evaluations
 
 from pipeline.common.errors import InputError
 from pipeline.settings import reading
-from pipeline.settings import stages as configuration
+from pipeline.settings import stages as stage_settings
 from pipeline.tables.claim_terms import Claim, parts, read_claims, terms
 from pipeline.tables.claims import ONE_SEED, judge_claims
 from pipeline.tables.printed import PrintedNumbers
@@ -32,7 +32,7 @@ def settings(scale: str = "demo", **changes: Any) -> ClaimSettings:
 
 @cache
 def _settings(scale: str) -> ClaimSettings:
-    return configuration.claim_settings(reading.load({"scale": scale, "seeds": [0, 1]}))
+    return stage_settings.claim_settings(reading.load({"scale": scale, "seeds": [0, 1]}))
 
 
 def judge(folder: Path, of: ClaimSettings, paths: list[Path], claims: Path | str) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from run_stages import train
 from pipeline.common.errors import InputError
 from pipeline.models.model import load_model
 from pipeline.settings import reading
-from pipeline.settings import stages as configuration
+from pipeline.settings import stages as stage_settings
 from pipeline.settings.configuration import Configuration
 from pipeline.training.data import Inputs
 
@@ -46,7 +46,7 @@ def test_epochs_and_learning_rates_are_those_of_the_other_experiment() -> None:
         experiments={"parallel-embn": {"settings": {"training": {"epochs": 7, "learning_rate_decay": 0.9}}}},
     )
     french, joint = (
-        configuration.train_settings(settings, "multi30k", name, 0).training
+        stage_settings.train_settings(settings, "multi30k", name, 0).training
         for name in ("embn-equal-steps-fr", "parallel-embn")
     )
     assert french == joint

@@ -12,7 +12,7 @@ import pytest
 from evaluations import PAPERS, printed
 
 from pipeline.settings import reading
-from pipeline.settings import stages as configuration
+from pipeline.settings import stages as stage_settings
 from pipeline.settings.configuration import Configuration
 from pipeline.tables.cells import cells
 from pipeline.tables.result_files import paper_numbers
@@ -113,7 +113,7 @@ def value(settings: Any, key: str) -> Any:
 
 def made_as(paper: Configuration, name: str) -> tuple[list[str], dict[str, str]]:
     """The constraints and what else distinguishes an experiment, in the words of a table's row."""
-    trained, made = configuration.train_settings(paper, "multi30k", name, 0), paper.experiments.get(name)
+    trained, made = stage_settings.train_settings(paper, "multi30k", name, 0), paper.experiments.get(name)
     made = made or paper.experiments[name.removesuffix("-en")]
     switched = {"NC": trained.neighborhood, "LC": trained.classifier, "LP": made.pretraining}
     return [part for part, switch in switched.items() if switch], {
@@ -176,7 +176,7 @@ def test_settings_are_the_papers(paper: Configuration) -> None:
             *(LC_SETTINGS if "LC" in constraints else []),
         ]
         expected = {key: value for key, value, _ in facts} | EXCEPTIONS.get(name, {})
-        found = configuration.experiment_settings(paper, "multi30k", one, 0)
+        found = stage_settings.experiment_settings(paper, "multi30k", one, 0)
         assert {key: value(found, key) for key in expected} == expected, name
 
 
@@ -202,8 +202,8 @@ def test_images_are_drawn_by_groups_only_with_human_captions(paper: Configuratio
         alone = len(experiment.languages) == 1 and experiment.captions != "augmented"
         human = experiment.captions == "human" or alone
         expected = THREE_GROUPS if human and experiment.vectors != "characters" else []  # LIWE has no groups
-        trained: Any = configuration.experiment_settings(paper, "mscoco", name, 0)
-        pretrained = configuration.pretraining_settings(paper, "mscoco", name, 0)
+        trained: Any = stage_settings.experiment_settings(paper, "mscoco", name, 0)
+        pretrained = stage_settings.pretraining_settings(paper, "mscoco", name, 0)
         assert trained.groups == pretrained.groups == expected, name
 
 
@@ -255,7 +255,7 @@ def test_a_table_has_a_cell_for_each_number_that_the_paper_prints(paper: Configu
     assert set(printed_metrics(paper.tables[table])) - single == {n["metric"] for n in numbers} - single
     found = {
         (str(cell.row.row), cell.row.method, cell.dataset, cell.language)
-        for cell in cells(configuration.table_settings(paper, table))
+        for cell in cells(stage_settings.table_settings(paper, table))
         if not (cell.row.section or "").endswith(OF_THE_CODE)
     }
     assert found == {(n["row"], n["method"], n["dataset"], n["language"]) for n in numbers}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.settings import reading
-from pipeline.settings import stages as configuration
+from pipeline.settings import stages as stage_settings
 from pipeline.settings.configuration import Configuration
 from pipeline.tables.settings import Row
 
@@ -187,7 +187,7 @@ def models(paper: Configuration) -> dict[str, Any]:
     """The settings of every model, by its name."""
     names = {row.experiment for _, row in rows(paper)}
     made = {key for key in paper.experiments_on("multi30k") if key in names or key[:-3] in names}
-    return {name: configuration.experiment_settings(paper, "multi30k", name, 0) for name in made}
+    return {name: stage_settings.experiment_settings(paper, "multi30k", name, 0) for name in made}
 
 
 @pytest.mark.parametrize(("key", "expected", "place"), SETTINGS)
@@ -215,5 +215,5 @@ def test_the_learning_rate_of_multilingual_models_is_never_divided() -> None:
         "monolingual-as-code-de": 15,
     }
     for name, divided in expected.items():
-        found = configuration.experiment_settings(loaded, "multi30k", name, 0)
+        found = stage_settings.experiment_settings(loaded, "multi30k", name, 0)
         assert found.lessons.divide_learning_rate_every == divided, name

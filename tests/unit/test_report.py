@@ -20,7 +20,7 @@ from pipeline.report.figures import SIDE, RankedSentences, _images, _query, thum
 from pipeline.report.pages import difference, main_of, write_page
 from pipeline.report.report import natural, write_report
 from pipeline.settings import reading
-from pipeline.settings import stages as configuration
+from pipeline.settings import stages as stage_settings
 from pipeline.tables.claims import judge_claims
 from pipeline.tables.tabulate import tabulate
 
@@ -54,11 +54,11 @@ def report(
     paths = write_evaluations(folder, test, images=100, trained_on=trained_on)
     papers = folder / "papers.csv"  # as if the paper had a name that HTML has to escape
     papers.write_text(PAPERS.read_text().replace("EmbN+NC+LC+LP (Full)", str(FULL["method"])))
-    of_mine = configuration.table_settings(loaded, "mine")
+    of_mine = stage_settings.table_settings(loaded, "mine")
     numbers = [papers] if of_mine.table.table else []
     tabulate(of_mine, paths, folder / "mine.csv", folder / "c.csv", numbers)
     claims = folder / "claims.csv", folder / "claim-comparisons.csv"
-    of_claims = configuration.claim_settings(loaded)
+    of_claims = stage_settings.claim_settings(loaded)
     judge_claims(
         of_claims,
         [ROOT / f"config/claims/{one}.yaml" for one in claims_of],
@@ -75,7 +75,7 @@ def report(
     for name, text in (("mule-full-0-train", "90.5\t471.26\ttrain"), ("other-0-train", "59\t-\ttrain")):
         (folder / "logs" / "multi30k" / f"{name}.tsv").write_text(f"s\tmax_rss\trule_name\n{text}\n")
     write_report(
-        configuration.report_settings(loaded),
+        stage_settings.report_settings(loaded),
         {"mine": folder / "c.csv", "table1": folder / "table1.csv"},
         folder / "logs",
         folder / "report.html",

@@ -12,7 +12,7 @@ from pipeline.common.block import Block
 from pipeline.common.errors import InputError
 from pipeline.common.yaml_files import read_yaml
 from pipeline.settings import reading
-from pipeline.settings import stages as configuration
+from pipeline.settings import stages as stage_settings
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.merge import merge
 from pipeline.settings.paths import check_paths
@@ -44,7 +44,7 @@ def test_an_empty_block_empties_pairs_weights_and_origins_and_no_other() -> None
     """SMALR has one weight of the classifier for all data sets, even if MULE has several."""
     authors = load(**read_yaml(CONFIG / "authors-code.yaml"))
     chosen = [
-        configuration.experiment_settings(authors, "mscoco", name, 0).classifier.weight
+        stage_settings.experiment_settings(authors, "mscoco", name, 0).classifier.weight
         for name in ("mule-full", "smalr")
     ]
     assert chosen == [1e-5, 1e-6]
@@ -115,7 +115,7 @@ def test_numbers_from_the_command_line_are_numbers() -> None:
 
 
 def experiment(settings: Configuration, name: str) -> TrainSettings | LessonsSettings:
-    return configuration.experiment_settings(settings, "multi30k", name, 0)
+    return stage_settings.experiment_settings(settings, "multi30k", name, 0)
 
 
 ON_VGG = {"on-vgg": {"branches": "shared", "captions": "human", "features": "vgg"}}
@@ -137,13 +137,13 @@ def test_an_experiment_without_its_features_is_left_out_with_the_reason() -> Non
     ]
     user = {"experiments": ON_VGG, "tables": {"mine": {"columns": {"multi30k": ["en"]}, "rows": rows}}}
     here, lacking = (load(scale=scale, **user) for scale in ("demo", "flickr8k"))
-    assert "on-vgg" in configuration.table_settings(here, "mine").trained["multi30k"]
-    assert configuration.table_settings(here, "mine").left_out == []
-    of = configuration.table_settings(lacking, "mine")
+    assert "on-vgg" in stage_settings.table_settings(here, "mine").trained["multi30k"]
+    assert stage_settings.table_settings(here, "mine").left_out == []
+    of = stage_settings.table_settings(lacking, "mine")
     assert [cell.experiment for cell in cells(of)] == ["mule-full"]
     reason = "the configuration has no features vgg (images.sets)"
     assert of.left_out == [f"row 2, on VGG: {reason}"]
-    assert configuration.claim_settings(lacking).left_out["on-vgg"] == reason
+    assert stage_settings.claim_settings(lacking).left_out["on-vgg"] == reason
 
 
 def own(**changes: object) -> dict[str, Any]:
@@ -161,12 +161,12 @@ def test_an_evaluation_records_what_training_started_from() -> None:
     for name, change in changes.items():
         after = load(**change)
         one, other = (
-            configuration.evaluation_settings(each, "multi30k", name, 0) for each in (before, after)
+            stage_settings.evaluation_settings(each, "multi30k", name, 0) for each in (before, after)
         )
         assert one.preparation != other.preparation
-        train = [configuration.experiment_settings(each, "multi30k", name, 0) for each in (before, after)]
+        train = [stage_settings.experiment_settings(each, "multi30k", name, 0) for each in (before, after)]
         assert train[0] == train[1]
-    plain = configuration.evaluation_settings(before, "multi30k", "mule-one-en", 0)
+    plain = stage_settings.evaluation_settings(before, "multi30k", "mule-one-en", 0)
     assert plain.as_values() == {"threads": 1, "model": {"encoder": "embn"}, "embedding": "universal"}
 
 
@@ -179,7 +179,7 @@ def test_languages_are_in_the_order_of_the_data_set() -> None:
 def test_translated_columns_of_a_users_table_are_marked() -> None:
     rows = [{"row": 1, "method": "ten", "experiment": "mule-ten"}]
     of = load(tables={"mine": {"columns": {"multi30k": ["en", "ar"]}, "rows": rows}})
-    assert configuration.table_settings(of, "mine").caption_origins["multi30k"]["ar"] == "dictionary"
+    assert stage_settings.table_settings(of, "mine").caption_origins["multi30k"]["ar"] == "dictionary"
 
 
 @pytest.mark.parametrize("scale", ["demo", "flickr8k", "paper"])
@@ -189,7 +189,7 @@ def test_one_file_sets_everything_as_in_the_authors_code(scale: str) -> None:
     settings = load(**{**authors, "scale": scale})
     assert settings.words.casing == "last"
     for dataset, data in settings.datasets.items():
-        chosen = configuration.experiment_settings(settings, dataset, "mule-full", 0)
+        chosen = stage_settings.experiment_settings(settings, dataset, "mule-full", 0)
         found = chosen.as_values()
         for name in authors.keys() - {"words", "classifier"}:
             keys = authors[name].keys() - {"image_groups"}

@@ -12,7 +12,7 @@ from pipeline.models.model import RetrievalModel
 from pipeline.models.settings import ClassifierWeight, Liwe, Masking, Model, ModelSettings
 from pipeline.models.sizes import at_test_time
 from pipeline.settings import reading
-from pipeline.settings import stages as configuration
+from pipeline.settings import stages as stage_settings
 from pipeline.settings.reading import load
 from pipeline.settings.stages import train_settings
 from pipeline.tables.parameters import write_parameters
@@ -79,7 +79,7 @@ def test_a_model_that_reads_characters_needs_all_of_itself_at_test_time() -> Non
 
 @pytest.fixture
 def tables(tmp_path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    settings = configuration.parameter_settings()
+    settings = stage_settings.parameter_settings()
     papers = CONFIG / "papers" / "parameters.csv"
     write_parameters(settings, papers, tmp_path / "table.csv", tmp_path / "comparison.csv")
     return pd.read_csv(tmp_path / "table.csv"), pd.read_csv(tmp_path / "comparison.csv")
@@ -108,7 +108,7 @@ def test_mules_comparison_is_worked_out_by_hand(
 def papers_settings() -> SmalrParameterSettings:
     """What the counts at the demo depend on: the paper's sizes."""
     demo = reading.load({"scale": "demo"})
-    return configuration.ten_language_settings(demo, "multi30k")
+    return stage_settings.ten_language_settings(demo, "multi30k")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from evaluations import printed
 from pipeline.common.errors import InputError
 from pipeline.evaluation.settings import Preparation
 from pipeline.settings import reading
-from pipeline.settings import stages as configuration
+from pipeline.settings import stages as stage_settings
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.translations import (
     consistency_pairs,
@@ -95,7 +95,7 @@ def test_a_model_is_trained_as_the_paper_says(
 ) -> None:
     for dataset in HUMAN:
         for name in names:
-            found = configuration.experiment_settings(paper, dataset, name, 0)
+            found = stage_settings.experiment_settings(paper, dataset, name, 0)
             assert reduce(getattr, key.split("."), found) == expected, (dataset, name, place)
             assert sorted(found.languages) == sorted(TEN)
 
@@ -105,18 +105,18 @@ def test_words_are_assigned_as_the_paper_says(
     paper: Configuration, key: str, expected: Any, place: str
 ) -> None:
     for name in ALL_THREE:
-        found = configuration.assignment_settings(paper, "multi30k", name, 0)
+        found = stage_settings.assignment_settings(paper, "multi30k", name, 0)
         assert reduce(getattr, key.split("."), found) == expected, (name, place)
 
 
 def test_languages_are_combined_as_the_paper_says(paper: Configuration) -> None:
-    found = configuration.consistency_settings(paper, "multi30k", "smalr", 0, "learned")
-    assignment = configuration.assignment_settings(paper, "multi30k", "smalr", 0)
+    found = stage_settings.consistency_settings(paper, "multi30k", "smalr", 0, "learned")
+    assignment = stage_settings.assignment_settings(paper, "multi30k", "smalr", 0)
     assert found.preparation == Preparation(assignment=assignment)
     section = {"hidden": 32, "iterations": 30}  # Section 3.4
     assert found.network.as_values() == {**section, "learning_rate": 1e-2, "initial_weight": 1.0}  # decided
     assert found.kind == "learned"
-    average = configuration.consistency_settings(paper, "multi30k", "mule-one-en", 0, "average")
+    average = stage_settings.consistency_settings(paper, "multi30k", "mule-one-en", 0, "average")
     assert (average.kind, average.network, average.preparation) == ("average", None, None)
 
 
@@ -130,7 +130,7 @@ def test_queries_in_languages_with_human_captions_are_translated_into_all_others
         found = pairs(paper, dataset, "smalr")
         assert set(found) == {f"{one}-{other}" for one in human for other in TEN if other != one}
     assert {pair[:2] for pair in pairs(flickr8k, "flickr8kcn", "smalr")} == {"en", "zh"}
-    assert configuration.table_settings(flickr8k, "smalr/table1").human == {
+    assert stage_settings.table_settings(flickr8k, "smalr/table1").human == {
         "multi30k": ["en", "de", "fr", "cs"],
         "flickr8kcn": ["en", "zh"],
     }
@@ -169,7 +169,7 @@ def test_translated_languages_change_no_experiment_without_them() -> None:
     for dataset, human in HUMAN.items():
         for name, experiment in with_ten.experiments_on(dataset).items():
             if set(experiment.languages) <= set(human):
-                for chosen in (configuration.experiment_settings, configuration.pretraining_settings):
+                for chosen in (stage_settings.experiment_settings, stage_settings.pretraining_settings):
                     assert chosen(with_ten, dataset, name, 0) == chosen(without, dataset, name, 0), name
                 pairs = training_pairs
                 assert pairs(with_ten, dataset, name) == pairs(without, dataset, name)
@@ -177,7 +177,7 @@ def test_translated_languages_change_no_experiment_without_them() -> None:
 
 def test_the_captions_of_an_experiment_of_ten_languages() -> None:
     settings = load()
-    made = configuration.experiment_settings(settings, "mscoco", "mule-ten", 0)
+    made = stage_settings.experiment_settings(settings, "mscoco", "mule-ten", 0)
     assert made.captions == "augmented"
     assert made.translated == sorted(set(TEN) - set(HUMAN["mscoco"]))
     assert made.caption_origins == dict.fromkeys(made.translated, "dictionary")
@@ -242,7 +242,7 @@ def test_a_row_has_the_papers_number_and_no_cell_that_the_paper_lacks(
 ) -> None:
     """Every cell is in the paper's row, and rows with all ten languages have HA and A."""
     known = {(n["row"], n["method"], n["language"]) for n in printed(table)}
-    groups = columns_of_rows(configuration.table_settings(paper, table))
+    groups = columns_of_rows(stage_settings.table_settings(paper, table))
     places = [(str(cells[0].row.row), cells[0].row.method, name) for name, cells in groups]
     assert len(places) == len(set(places)) and set(places) <= known
     mine = {row for row, *_ in places}
@@ -311,7 +311,7 @@ def test_a_point_shows_the_experiment_that_its_words_describe(paper: Configurati
 def differing(settings: Configuration, first: str, second: str, dataset: str = "multi30k") -> set[str]:
     """Keys in which the trainings of two experiments differ."""
     one, other = (
-        flat(configuration.experiment_settings(settings, dataset, name, 0).as_values())
+        flat(stage_settings.experiment_settings(settings, dataset, name, 0).as_values())
         for name in (first, second)
     )
     return {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)} - {"experiment"}

@@ -11,7 +11,7 @@ from evaluations import PAPERS, Key, write_evaluations
 from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
 from pipeline.settings import reading
-from pipeline.settings import stages as configuration
+from pipeline.settings import stages as stage_settings
 from pipeline.tables.averages import ALL_OF_PAPER
 from pipeline.tables.cells import cells
 from pipeline.tables.settings import TableSettings
@@ -20,7 +20,7 @@ from pipeline.tables.tabulate import tabulate
 
 
 def settings(table: str, **user: Any) -> TableSettings:
-    return configuration.table_settings(reading.load({"scale": "demo", **user}), table)
+    return stage_settings.table_settings(reading.load({"scale": "demo", **user}), table)
 
 
 def evaluations(folder: Path, of: TableSettings, shift: float = 0.0) -> list[Path]:
