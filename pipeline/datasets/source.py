@@ -66,7 +66,7 @@ class SourceKeys(Sparse):
     """seed of the sampled split (sources mscoco and custom)"""
 
     def only(self, groups: KeyGroups) -> "StageKeys":
-        """The source and the keys of the first group whose first key is set, so that a stage gets no others.
+        """The source, and the keys of the first group whose first key is set; a stage gets no other keys.
 
         Raises:
             InputError: no group's first key is set.

@@ -153,7 +153,7 @@ def _row(numbers: pd.DataFrame, columns: Sequence[Column]) -> dict[str, Any]:
 
 
 def _cell(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Our number with half of its 95% interval, the interval and deviation in words, the paper's."""
+    """Our number, half of its 95% interval, the interval and deviation in words, and the paper's number."""
     title = f"95% interval {tenths(line['low'])} to {tenths(line['high'])}"
     if pd.notna(line["std"]):
         title += f"; standard deviation over {line['seeds']} seeds {tenths(line['std'])}"

@@ -91,8 +91,8 @@ def _hybrid_counts(
 ) -> Iterator[tuple[str, str, str, float, str]]:
     """Parameters of LA, HEM and SMALR, and of SMALR with CLC-C at test time.
 
-    The number of entries in use is known only after pretraining. So lines have the maximum number of
-    entries, and the numbers at which SMALR has as many parameters as the text says.
+    The number of entries in use is known only after pretraining. So there are lines for the maximum number of
+    entries, and for the numbers at which SMALR has as many parameters as the text says.
 
     Args:
         words: number of words of each language, without padding. of_mule: MULE's parameters.
