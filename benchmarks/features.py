@@ -74,7 +74,7 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
         shutil.rmtree(folder / "cache", ignore_errors=True)
         cache = FeatureCache(folder / "cache", {})
         listed = {image: Photograph(path, image) for image, path in paths.items()}
-        reasons = fill(cache, listed, backbone, settings, arguments.workers)
+        reasons = fill(cache, listed, backbone, arguments.workers)
         write_store(folder / "out.h5", listed, cache, reasons, {})
 
     timed: dict[str, Callable[[], None]] = {

@@ -14,7 +14,7 @@ from timm.data.config import resolve_model_data_config
 from torch import Tensor, nn
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import require_file
+from pipeline.common.files import reading, require_file
 from pipeline.common.published_weights import COMMITS
 from pipeline.common.torch_files import weights_digest
 from pipeline.images.crops import views
@@ -116,7 +116,13 @@ def load_backbone(settings: ExtractionSettings, device: torch.device, batch: int
         raise InputError(f"crops of {crop} pixels do not fit an image resized to {resize}: set both or none.")
     shape = (batch * settings.crops, 3, crop, crop)
     pixels = torch.zeros(shape, device=device).contiguous(memory_format=torch.channels_last)
-    dimension = _dimension(model, pixels, settings)
+    with torch.inference_mode():
+        dimension = int(model(pixels[:1]).shape[1])
+    if settings.dimension not in (None, dimension):
+        raise InputError(
+            f"features settings: dimension is {settings.dimension}, but backbone {settings.backbone!r} "
+            f"gives {dimension}. Correct dimension or choose another backbone."
+        )
     # One shape from here on, worth a search for its fastest algorithms. Not in float32, where the fastest
     # algorithm may round more and change from run to run.
     torch.backends.cudnn.benchmark = precision == "bfloat16"
@@ -188,26 +194,6 @@ def round_weights(model: nn.Module) -> None:
 
 
 @torch.inference_mode()
-def _dimension(model: nn.Module, sample: Tensor, settings: ExtractionSettings) -> int:
-    try:
-        features = model(sample[:1])
-    except torch.OutOfMemoryError:
-        raise
-    except (AssertionError, RuntimeError) as error:
-        raise InputError(
-            f"backbone {settings.backbone!r} does not take crops of {sample.shape[-1]} pixels: {error}. "
-            "Set crop (and resize) to the size it was trained for."
-        ) from error
-    dimension = int(features.shape[1])
-    if settings.dimension not in (None, dimension):
-        raise InputError(
-            f"features settings: dimension is {settings.dimension}, but backbone {settings.backbone!r} "
-            f"gives {dimension}. Correct dimension or choose another backbone."
-        )
-    return dimension
-
-
-@torch.inference_mode()
 def _fold_batch_norms(model: nn.Module, sample: Tensor) -> nn.Module:
     """Fold batch norms into their convolutions: two to four times faster on a CPU, equal to about 1e-6."""
     with warnings.catch_warnings():
@@ -219,17 +205,11 @@ def _fold_batch_norms(model: nn.Module, sample: Tensor) -> nn.Module:
 
 
 def _pretrained_network(settings: ExtractionSettings) -> Any:  # any timm model; they share no base class
-    try:
+    what = f"weights of timm's network {settings.backbone!r}"
+    with reading(Path(settings.weights), what, "Correct backbone or weights, or get the file again."):
         if settings.weights == "timm":
             return hub_model(settings.backbone)
         return _network_with(settings.backbone, weights_file(settings.weights))
-    except InputError:
-        raise
-    except Exception as error:  # timm, torch, safetensors and the hub's client each raise their own
-        raise InputError(
-            f"backbone {settings.backbone!r} with weights {settings.weights!r}: {str(error)[:300]} "
-            "(a name that timm does not know, weights of another network, a damaged file, or no connection)"
-        ) from error
 
 
 def hub_model(backbone: str) -> Any:

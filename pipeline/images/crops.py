@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import numpy as np
 import torch
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps
 from torch import Tensor
 
 from pipeline.common.photographs import FORMATS
@@ -40,9 +40,6 @@ def read_image(path: Path | BinaryIO) -> Image.Image:
                 white = Image.new("RGBA", upright.size, "white")
                 upright = Image.alpha_composite(white, upright.convert("RGBA"))
             return upright.convert("RGB")
-    except UnidentifiedImageError:
-        kinds = ", ".join(FORMATS)
-        raise UnreadableImage(f"not an image of a supported kind ({kinds}), or damaged") from None
     except UnreadableImage:
         raise
     except Exception as error:  # decoders raise whatever a broken file leads them into

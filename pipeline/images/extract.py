@@ -13,6 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -70,16 +71,17 @@ def extract_features(
     backbone = load_backbone(settings, device, min(batch_size, len(photographs)))
     name = torch.cuda.get_device_name() if device.type == "cuda" else f"{torch.get_num_threads()} CPU threads"
     log.info("extracting on %s in %s, %d images per batch", name, backbone.precision, backbone.batch)
-    known = FeatureCache(cache, {**attributes_of(backbone, settings), "code": code})
+    attributes = attributes_of(backbone, settings)
+    known = FeatureCache(cache, {**attributes, "code": code})
     number, _, count = shard.partition("-of-")
     if count != "1":
         begin, end = ((int(number) - offset) * len(photographs) // int(count) for offset in (1, 0))
         part = dict(list(photographs.items())[begin:end])
-        check_failures(fill(known, part, backbone, settings, workers), part, 1.0, output)
+        check_failures(fill(known, part, backbone, workers), part, 1.0, output)
         return
-    reasons = fill(known, photographs, backbone, settings, workers)
+    reasons = fill(known, photographs, backbone, workers)
     check_failures(reasons, photographs, max_failed_fraction, failed or output.with_name("failed.csv"))
-    write_store(output, photographs, known, reasons, attributes_of(backbone, settings))
+    write_store(output, photographs, known, reasons, attributes)
     log.info("%s: features of %d images", output, len(photographs) - len(reasons))
 
 
@@ -94,7 +96,7 @@ def write_store(
     images = [image for image in photographs if image not in reasons]
     if not images:
         raise InputError(f"{output}: none of its {len(photographs)} photographs can be decoded.")
-    features = cache.features([photographs[image].key for image in images])
+    features = np.stack([cache.rows[photographs[image].key] for image in images])
     write_features(output, images, features, attributes, list(reasons))
 
 
@@ -117,13 +119,7 @@ def attributes_of(backbone: Backbone, settings: ExtractionSettings) -> dict[str,
     }
 
 
-def fill(
-    cache: FeatureCache,
-    photographs: Photographs,
-    backbone: Backbone,
-    settings: ExtractionSettings,
-    workers: int,
-) -> dict[str, str]:
+def fill(cache: FeatureCache, photographs: Photographs, backbone: Backbone, workers: int) -> dict[str, str]:
     """Add the features of photographs that the cache lacks; returns the reason of each that does not decode.
 
     Batches have fixed places in the list, and a batch is computed whole, so that a resumed run rounds like an
@@ -131,7 +127,7 @@ def fill(
     """
     images = list(photographs)
     batches = [images[start : start + backbone.batch] for start in range(0, len(images), backbone.batch)]
-    missing = [batch for batch in batches if any(photographs[image].key not in cache for image in batch)]
+    missing = [batch for batch in batches if any(photographs[image].key not in cache.rows for image in batch)]
     if (done := len(images) - sum(map(len, missing))) > 0:
         log.info("%d of %d images have been extracted before", done, len(images))
     progress = Progress("images", len(images), done)
@@ -139,7 +135,7 @@ def fill(
     keys: list[str] = []
     block: list[Tensor] = []  # on the device: fetching features waits for the batch in the network
     saved = time.monotonic()
-    for number, (batch, futures) in enumerate(_loaded(missing, photographs, backbone, settings, workers), 1):
+    for number, (batch, futures) in enumerate(_loaded(missing, photographs, backbone, workers), 1):
         readable = {}
         for image, future in zip(batch, futures, strict=True):
             try:
@@ -158,11 +154,7 @@ def fill(
 
 
 def _loaded(
-    batches: Iterable[list[str]],
-    photographs: Photographs,
-    backbone: Backbone,
-    settings: ExtractionSettings,
-    workers: int,
+    batches: Iterable[list[str]], photographs: Photographs, backbone: Backbone, workers: int
 ) -> Iterator[tuple[list[str], list["Future[Tensor]"]]]:
     """Each batch with its resized images, while the next batches are being decoded."""
 

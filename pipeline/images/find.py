@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from pipeline.common.errors import raise_together
 from pipeline.common.photographs import photographs_below, without_ending
 from pipeline.datasets.split import read_split
-from pipeline.images.lists import MAX_SHOWN, write_image_list, write_table
+from pipeline.images.lists import write_image_list, write_table
 
 
 def find_images(
@@ -28,7 +28,7 @@ def find_images(
             `1000268201_693b08cb0e.jpg` is Flickr30K's `1000268201.jpg`.
 
     Raises:
-        InputError: a folder is missing, or images have no file or several; names the first 8 images.
+        InputError: a folder is missing, or images have no file or several; names the first of them.
     """
     raise_together(
         [f"{folder}: not a folder" for folder in images if not folder.is_dir()],
@@ -45,11 +45,10 @@ def find_images(
     }
     if mistakes:
         write_table(list_of_missing, ["image", "found"], mistakes.items())
-        first = f"first {MAX_SHOWN}, " if len(mistakes) > MAX_SHOWN else ""
         raise_together(
-            [f"{image}: {found}" for image, found in list(mistakes.items())[:MAX_SHOWN]],
+            (f"{image}: {found}" for image, found in mistakes.items()),
             f"{', '.join(map(str, images))}: {len(mistakes)} of {len(files)} images do not have exactly one "
-            f"file ({first}all in {list_of_missing}). {missing_hint}".strip(),
+            f"file (all in {list_of_missing}). {missing_hint}".strip(),
         )
     write_image_list(output, {image: Path(paths[0]) for image, paths in files.items()})
     list_of_missing.unlink(missing_ok=True)

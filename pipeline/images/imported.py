@@ -3,11 +3,11 @@
 import logging
 from pathlib import Path
 
-from pipeline.common.errors import raise_together
+from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
 from pipeline.datasets.split import read_split
 from pipeline.images.settings import FeatureSettings
-from pipeline.images.store import read_store, rows_of, write_features
+from pipeline.images.store import read_features, store_attributes, write_features
 
 log = logging.getLogger("pipeline")
 
@@ -15,9 +15,8 @@ log = logging.getLogger("pipeline")
 def import_features(features: Path, split: Path, settings: FeatureSettings, output: Path) -> None:
     """Check precomputed features of the images of a data set, and write them as a feature store.
 
-    The file's attributes are kept as `source_...`. Its backbone may have a remark in brackets: "resnet50
-    (stride on the 1x1 convolution)" is a "resnet50". If the file names no backbone, the configured one is
-    assumed, with a warning.
+    The file's attributes are kept as `source_...`. If it names no backbone, the configured one is assumed,
+    with a warning.
 
     Args:
         features: HDF5 file: features (N, D), image (N,).
@@ -29,28 +28,19 @@ def import_features(features: Path, split: Path, settings: FeatureSettings, outp
         InputError: the file is damaged, does not match the settings, lacks images, or has values that are not
             finite.
     """
-    ids, rows, attributes = read_store(features)
-    images = list(read_split(split))
-    backbone = attributes.get("backbone", "")
-    name = backbone.decode("utf-8", "replace") if isinstance(backbone, bytes) else str(backbone)
-    if not name:
-        log.warning(
-            "%s: has no attribute `backbone`; assuming %r (images.backbone)", features, settings.backbone
-        )
-        name = settings.backbone or "none named"
-    mistakes = []
-    if settings.backbone not in (None, name, name.partition(" (")[0]):
-        mistakes.append(f"backbone: found {name!r}, expected {settings.backbone!r}")
+    images, attributes = list(read_split(split)), store_attributes(features)
+    expected = {"backbone": settings.backbone} if settings.backbone and "backbone" in attributes else {}
+    rows = read_features(features, images, expected)
+    backbone = attributes.get("backbone", settings.backbone or "none named")
+    if "backbone" not in attributes:
+        log.warning("%s: has no attribute `backbone`; assuming %r (images.backbone)", features, backbone)
     if settings.dimension not in (None, rows.shape[1]):
-        mistakes.append(f"dimension: found {rows.shape[1]}, expected {settings.dimension}")
-    raise_together(
-        mistakes, f"{features}: not the features configured; import others or correct the settings:"
-    )
+        raise InputError(f"{features}: dimension: found {rows.shape[1]}, expected {settings.dimension}")
     attributes_of_store = {
-        "backbone": settings.backbone or name,
+        "backbone": backbone,
         "dimension": rows.shape[1],
         "imported_from": features.name,
         "imported_sha256": sha256(features),
         **{f"source_{key}": value for key, value in attributes.items()},
     }
-    write_features(output, images, rows_of(features, ids, rows, images), attributes_of_store)
+    write_features(output, images, rows, attributes_of_store)

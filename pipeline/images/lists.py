@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from pipeline.common.errors import InputError
+from pipeline.common.errors import raise_together
 from pipeline.common.files import atomic_write, reading, require_file, sha256
 
 log = logging.getLogger("pipeline")
 
 COLUMNS = ["image", "path", "size", "time", "sha256"]
 FAILED_COLUMNS = ["image", "path", "reason"]
-MAX_SHOWN = 8  # images named in one message
 
 
 class Photograph(NamedTuple):
@@ -45,15 +44,13 @@ def read_photographs(path: Path) -> dict[str, Photograph]:
     A photograph that has another size or time than the list says, because it was overwritten or copied, is
     read again for its digest.
     """
-    photographs, changed = {}, 0
+    photographs = {}
     for image, name, size, time, digest in _rows(path).itertuples(index=False):
         file = Path(name)
         status = file.stat() if file.exists() else None
         if status and (str(status.st_size), str(status.st_mtime_ns)) != (size, time):
-            digest, changed = sha256(file), changed + 1
+            digest = sha256(file)
         photographs[image] = Photograph(file, f"{digest if status else 'missing'} {image}")
-    if changed:
-        log.info("%s: %d photographs were written since, and were read for their digests", path, changed)
     return photographs
 
 
@@ -70,14 +67,9 @@ def photographs_digest(image_list: Path) -> str:
 
 def _rows(path: Path) -> pd.DataFrame:
     require_file(path, "the list of images", "Make it with `python -m pipeline find-images`.")
-    with reading(
-        path, f"a list of images, CSV with columns {', '.join(COLUMNS)}", "Make it with find-images."
-    ):
+    with reading(path, "a list of images", "Make it with `python -m pipeline find-images`."):
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
-        table = table[COLUMNS[:2]].join(table.reindex(columns=COLUMNS[2:], fill_value=""))
-    if table.empty or table["image"].duplicated().any():
-        raise InputError(f"{path}: lists no image, or an image twice. Make it again with find-images.")
-    return table
+        return table[COLUMNS[:2]].join(table.reindex(columns=COLUMNS[2:], fill_value=""))
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -97,15 +89,12 @@ def check_failures(
     rows = [(image, photographs[image].path, reason) for image, reason in reasons.items()]
     write_table(output, FAILED_COLUMNS, rows)
     most = max(int(share * len(photographs) + 1e-9), int(share > 0))  # 0.29 of 100 is 29
-    shown = "".join(f"\n  - {path}: {reason}" for _, path, reason in rows[:MAX_SHOWN])
-    first = f"first {MAX_SHOWN}, " if len(rows) > MAX_SHOWN else ""
     if len(rows) > most:
-        raise InputError(
+        raise_together(
+            (f"{path}: {reason}" for _, path, reason in rows),
             f"{len(rows)} of {len(photographs)} images cannot be decoded, at most {most} may fail; replace "
             "the files and run again (the other images are kept), or raise images.max_failed_fraction "
-            f"({first}all in {output}):{shown}"
+            f"(all in {output}):",
         )
     if rows:
-        log.warning(
-            "%d images cannot be decoded and are left out (%sall in %s):%s", len(rows), first, output, shown
-        )
+        log.warning("%d images cannot be decoded and are left out, all in %s", len(rows), output)

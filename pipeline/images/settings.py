@@ -1,6 +1,6 @@
 """Settings of image features: how they are extracted, and what imported features must be."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -121,23 +121,22 @@ class Images(FeatureSettings):
 class ExtractionSettings(FeatureSettings):
     """How features are made; None means timm's values for the backbone, of a dimension whatever it gives."""
 
-    backbone: Text = Field(description=_BACKBONE)
-    weights: Text = Field(description=_WEIGHTS)
-    crops: CropCount = Field(description=_CROPS)
-    precision: Precision = Field(default="float32", description=_PRECISION)
+    backbone: Text
+    weights: Text
+    crops: CropCount
+    precision: Precision = "float32"
 
 
-def expected_attributes(settings: FeatureSettings | Mapping[str, object]) -> dict[str, object]:
+def expected_attributes(settings: FeatureSettings) -> dict[str, object]:
     """The attributes that a store of such features must have, for `store.read_features`.
 
     What the settings leave open cannot be expected.
     """
-    values = settings.as_values() if isinstance(settings, FeatureSettings) else settings
-    attributes = {key: value for key, value in values.items() if value is not None}
-    if attributes.get("precision") == "auto":
+    attributes = settings.as_values()
+    if settings.precision == "auto":
         del attributes["precision"]
-    if isinstance(weights := attributes.get("weights"), str):
-        attributes["weights"] = weights_name(weights)
+    if settings.weights:
+        attributes["weights"] = weights_name(settings.weights)
     return attributes
 
 

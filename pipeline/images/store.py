@@ -51,14 +51,14 @@ def read_features(path: Path, images: list[str], expected: Mapping[str, object])
     """
     ids, features, attributes = read_store(path)
     mistakes = [
-        f"{key}: found {_plain(attributes.get(key, 'nothing'))!r}, expected {value!r}"
+        f"{key}: found {attributes.get(key, 'nothing')!r}, expected {value!r}"
         for key, value in expected.items()
-        if key not in attributes or not np.array_equal(np.asarray(attributes[key]), np.asarray(value))
+        if attributes.get(key) != value
     ]
     raise_together(
         mistakes, f"{path}: features were made with other settings; extract again or correct the settings:"
     )
-    return rows_of(path, ids, features, images)
+    return _rows(path, ids, features, images)
 
 
 def read_store(path: Path) -> tuple[list[str], np.ndarray, dict[str, object]]:
@@ -75,7 +75,7 @@ def read_store(path: Path) -> tuple[list[str], np.ndarray, dict[str, object]]:
         h5py.File(path) as file,
     ):
         features, images = file["features"][...], [str(image) for image in file["image"].asstr()[...].ravel()]
-        attributes = dict(file.attrs)
+        attributes = {key: _plain(value) for key, value in file.attrs.items()}
     if features.ndim != 2 or not features.size or len(features) != len(images) or features.dtype.kind != "f":
         raise InputError(
             f"{path}: features are {features.dtype} {features.shape} for {len(images)} images; expected "
@@ -98,7 +98,7 @@ def failed_images(path: Path) -> set[str]:
         return {str(image) for image in file["failed"].asstr()[...]} if "failed" in file else set()
 
 
-def rows_of(path: Path, ids: list[str], features: np.ndarray, images: list[str]) -> np.ndarray:
+def _rows(path: Path, ids: list[str], features: np.ndarray, images: list[str]) -> np.ndarray:
     """Rows of `images` as (len(images), D) float32; raises `InputError` if any are missing or not finite."""
     row = {image: index for index, image in enumerate(ids)}
     if missing := [image for image in dict.fromkeys(images) if image not in row]:

@@ -220,7 +220,7 @@ def test_file_kinds_and_foreign_names_give_the_same_weights(tmp_path: Path) -> N
 def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:
     path = save(network("resnet18"), tmp_path / "w.pth")
     for backbone in ("resnet34", "test_efficientnet"):
-        with pytest.raises(InputError, match=rf"(?s){backbone}.*w\.pth.*Missing"):
+        with pytest.raises(InputError, match=rf"(?s)w\.pth: .*{backbone}.*Missing"):
             load_backbone(settings(path, backbone=backbone), CPU)
 
 

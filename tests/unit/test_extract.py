@@ -61,7 +61,7 @@ class Extraction:
         photographs = read_photographs(self.root / "images.csv")
         attributes = attributes_of(backbone, self.settings)
         known = FeatureCache(cache, attributes)
-        reasons = fill(known, photographs, backbone, self.settings, workers=4)
+        reasons = fill(known, photographs, backbone, workers=4)
         write_store(output, photographs, known, reasons, attributes)
         return output
 
@@ -114,7 +114,7 @@ def centres(extraction: Extraction, interpolation: str | None = None) -> np.ndar
 
 
 def test_the_store_has_each_image_and_records_how_features_were_made(extraction: Extraction) -> None:
-    output, expected = extraction.run(), expected_attributes(extraction.expected)
+    output, expected = extraction.run(), expected_attributes(extraction.settings)
     assert_close(read_features(output, IMAGES, expected), centres(extraction))
     with h5py.File(output) as file:
         assert file.attrs["weights_sha256"] == extraction.backbone.weights_sha256
@@ -270,8 +270,8 @@ def test_the_first_features_of_a_photograph_stay(tmp_path: Path) -> None:
     cache.add(["a", "b"], np.array([[1, 2], [3, 4]], np.float32))
     cache.add(["b", "c"], np.array([[0, 0], [5, 6]], np.float32))
     for known in (cache, FeatureCache(tmp_path, {})):
-        assert known.features(["c", "a"]).tolist() == [[5, 6], [1, 2]]
-    assert cache.features(["b"]).tolist() == [[3, 4]]
+        assert [known.rows[key].tolist() for key in "ac"] == [[1, 2], [5, 6]]
+    assert cache.rows["b"].tolist() == [3, 4]
 
 
 def test_shards_fill_the_cache_from_which_all_is_written(

@@ -62,14 +62,14 @@ def test_values_that_are_not_finite_are_refused(tmp_path: Path, value: float) ->
 
 def test_imported_features_are_read_back_with_their_origin(store: Path, tmp_path: Path) -> None:
     with h5py.File(store, "r+") as file:
-        file.attrs["backbone"] = "resnet50 (Keras)"
+        file.attrs["backbone"] = np.bytes_("resnet50")  # as MATLAB writes texts
     output = tmp_path / "imported.h5"
     imported(store, ["ü", "a"], FeatureSettings(backbone="resnet50", dimension=4), output)
     assert np.array_equal(
         read_features(output, ["a", "ü"], {"backbone": "resnet50", "dimension": 4}), FEATURES[[0, 2]]
     )
     with h5py.File(output) as file:
-        assert file.attrs["source_backbone"] == "resnet50 (Keras)"
+        assert file.attrs["source_backbone"] == "resnet50"
         assert file.attrs["imported_from"] == "features.h5"
         assert len(file.attrs["imported_sha256"]) == 64
 
@@ -103,5 +103,5 @@ GOOD = {"backbone": "resnet18", "weights": "some/where/w.pth", "resize": 64, "cr
 
 
 def test_expected_attributes_omit_speed_and_open_settings() -> None:
-    expected = expected_attributes({**GOOD, "precision": "auto", "dimension": None})
+    expected = expected_attributes(FeatureSettings.model_validate({**GOOD, "precision": "auto"}))
     assert expected == {**GOOD, "weights": "w.pth"}
