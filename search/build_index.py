@@ -2,7 +2,6 @@
 
 import logging
 import os
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,26 +10,23 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.photographs import photographs_below
-from pipeline.common.progress import Progress
 from pipeline.datasets.captions import COLUMNS
 from pipeline.datasets.split import image_name
 from pipeline.datasets.table import read_captions
-from pipeline.images.lists import read_image_list
+from pipeline.images.cache import FeatureCache
+from pipeline.images.extract import fill
+from pipeline.images.lists import Photograph, read_image_list
 from pipeline.images.settings import expected_attributes
 from pipeline.images.store import read_features, read_store
-from search.index import Index, open_index, write_index
+from search.index import Index, write_index
 from search.model import SearchModel, load
 
 log = logging.getLogger("pipeline")
 
-CHUNK = 64  # photographs between two looks at the clock
-SAVE_EVERY = 60.0  # seconds of embedding that a killed run loses
-
-Vector = NDArray[np.float16]
+CROPS = 10  # in one pass; more memory at a time takes longer to get from the system than to compute
 
 
 def build_index(
@@ -46,11 +42,11 @@ def build_index(
 ) -> None:
     """Embed photographs and captions for searching.
 
-    A second call embeds only photographs that are new or changed.
+    A second call reads only photographs that are new or changed.
 
     Args:
         model: the trained model, a model.pt.
-        output: index to write (HDF5); an existing index is updated.
+        output: index to write (HDF5), next to a folder of the photographs' features.
         photographs: folder of photographs.
         features: feature store, in place of photographs.
         images: with --features, the output of `find-images`: the photographs to show.
@@ -119,36 +115,22 @@ def _selected(images: Sequence[str], table: pd.DataFrame, split: str) -> list[st
 def _index_of_photographs(
     model: SearchModel, folder: Path, images: Sequence[str], output: Path, workers: int
 ) -> Index:
-    """The photographs of a folder; those that an earlier index has, unchanged and by this model, are kept."""
+    """The photographs of a folder that decode; their features are kept in a cache next to the index."""
     status = {image: (folder / image).stat() for image in images}
-    versions = {image: (each.st_size, each.st_mtime_ns) for image, each in status.items()}
-    vectors: dict[str, Vector] = {}
-    if output.exists() and (earlier := open_index(output)).model_digest == model.digest:
-        known = zip(earlier.images, map(tuple, earlier.versions.tolist()), earlier.image_vectors, strict=True)
-        vectors = {image: vector for image, version, vector in known if versions.get(image) == version}
-
-    def index() -> Index:
-        ready = [image for image in images if image in vectors]
-        rows = np.array([vectors[image] for image in ready])
-        of_files = np.array([versions[image] for image in ready], np.int64)
-        return Index(ready, ready, of_files, rows, model.path, model.digest, folder)
-
-    new = [image for image in images if image not in vectors]
-    progress, saved = Progress("photographs", len(images), len(images) - len(new)), time.monotonic()
-    for start in range(0, len(new), CHUNK):
-        chunk = new[start : start + CHUNK]
-        embedded, reasons = model.embed_readable([folder / image for image in chunk], workers)
-        for place, reason in reasons.items():
-            log.warning("%s cannot be decoded and is left out: %s", folder / chunk[place], reason)
-        readable = [image for place, image in enumerate(chunk) if place not in reasons]
-        vectors |= dict(zip(readable, embedded.astype(np.float16), strict=True))
-        progress.advance(len(chunk))
-        if time.monotonic() - saved > SAVE_EVERY:
-            write_index(output, index())
-            saved = time.monotonic()
-    if not vectors:
+    photographs = {
+        image: Photograph(folder / image, f"{image} {each.st_size} {each.st_mtime_ns}")
+        for image, each in status.items()
+    }
+    backbone = model.backbone(CROPS)
+    cache = FeatureCache(output.with_name(f"{output.stem}-features"), model.record.features)
+    reasons = fill(cache, photographs, backbone, workers)
+    for image, reason in reasons.items():
+        log.warning("%s cannot be decoded and is left out: %s", folder / image, reason)
+    if not (readable := [image for image in images if image not in reasons]):
         raise InputError(f"{folder}: none of its photographs can be decoded.")
-    return index()
+    features = np.stack([cache.rows[photographs[image].key] for image in readable])
+    vectors = model.embed_features(features).astype(np.float16)
+    return Index(readable, readable, vectors, model.path, model.digest, folder)
 
 
 def _index_of_features(
@@ -162,8 +144,7 @@ def _index_of_features(
     parents = {str(files[image].resolve().parent) for image in images if image in files}
     folder = Path(os.path.commonpath(parents)) if parents else None
     names = [os.path.relpath(files[image].resolve(), folder) if image in files else "" for image in images]
-    versions = np.zeros((len(images), 2), np.int64)
-    return Index(images, names, versions, vectors.astype(np.float16), model.path, model.digest, folder)
+    return Index(images, names, vectors.astype(np.float16), model.path, model.digest, folder)
 
 
 def _with_captions(index: Index, table: pd.DataFrame, model: SearchModel) -> Index:

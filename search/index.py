@@ -4,7 +4,6 @@
 |-------------------|--------------------------------------------------------------------|
 | `images`          | (n,) id of each photograph                                         |
 | `files`           | (n,) its path in the folder of photographs; empty if it has none   |
-| `versions`        | (n, 2) size and time of its file when it was embedded, or zeros    |
 | `image_vectors`   | (n, e) float16, unit vectors                                       |
 | `captions`        | (m,) texts                                                         |
 | `languages`       | (m,) their languages                                               |
@@ -32,7 +31,7 @@ from pipeline.common.files import reading, require_file
 from pipeline.common.hdf5 import create_hdf5
 
 TEXTS = ("images", "files", "captions", "languages")
-ARRAYS = ("versions", "image_vectors", "caption_images", "caption_vectors")
+ARRAYS = ("image_vectors", "caption_images", "caption_vectors")
 HINT = "Make it with `python -m pipeline build-index`."
 BLOCK = 1024  # vectors compared at a time: 2 MB of float32 at 512 numbers
 
@@ -45,7 +44,6 @@ class Index:
 
     images: list[str]
     files: list[str]
-    versions: NDArray[np.int64]
     image_vectors: NDArray[np.float16]
     model: Path
     model_digest: str

@@ -1,10 +1,10 @@
 """A trained model in use: sentences and photographs in, NumPy arrays out."""
 
+import functools
 import logging
 import threading
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("pipeline")
 
-CROPS = 10  # in one pass; more memory at a time takes longer to get from the system than to compute
-
-Photograph = Path | BinaryIO
 Searched = Literal["images", "captions"]
 Vectors = NDArray[np.float32]
 
@@ -91,7 +88,6 @@ class SearchModel:
             code: Vocabulary(code, words[code], np.zeros((len(words[code]), 0), np.float32))
             for code in self.languages
         }
-        self._backbones: dict[int, Backbone] = {}
         self._lock = threading.RLock()  # tokenisers and backbones serve one thread at a time
         for code, trained_with in self.record.tokenizers.items():
             if (here := tokenizer_versions(code)) != trained_with:
@@ -157,69 +153,56 @@ class SearchModel:
         chunks = [self.network.embed_images(chunk.to(self.device)).cpu() for chunk in tensor.split(CHUNK)]
         return torch.cat(chunks).numpy()
 
-    def embed_images(self, paths: Sequence[str | Path]) -> Vectors:
-        """Embed photographs: (n, e) float32, of length 1.
+    def embed_images(self, photographs: Sequence[str | Path | BinaryIO]) -> Vectors:
+        """Embed photographs, given by their paths or as open files: (n, e) float32, of length 1.
 
         Raises:
             InputError: photographs do not decode (all are named), or the backbone's weights are missing.
         """
-        vectors, reasons = self.embed_readable(list(map(Path, paths)))
-        mistakes = [f"{paths[place]}: {reason}" for place, reason in reasons.items()]
-        raise_together(mistakes, "Photographs that cannot be decoded:")
-        return vectors
-
-    def embed_readable(
-        self, photographs: Sequence[Photograph], workers: int = 1
-    ) -> tuple[Vectors, dict[int, str]]:
-        """Embed the photographs that decode, and say of each other, by its place, why it does not.
-
-        Args:
-            workers: threads that decode and resize.
-        """
         from pipeline.images.crops import UnreadableImage, read_image, resize_image
 
-        if not self.reads_photographs:
-            raise InputError(f"{self.path}: trained on imported features, so it embeds no photographs.")
-        resize, crops = self.record.features["resize"], self.record.features["crops"]
-        batch = CROPS // crops if len(photographs) > 1 else 1
-        backbone = self._backbone(batch)
-
-        def pixels(photograph: Photograph) -> Tensor | str:
+        features, mistakes = [np.zeros((0, self.network.sizes.features), np.float32)], []
+        with self._lock:
+            backbone = self._query_backbone
+        for photograph in photographs:
             try:
-                return resize_image(read_image(photograph), resize, backbone.interpolation)
+                pixels = resize_image(read_image(photograph), backbone.resize, backbone.interpolation)
             except UnreadableImage as error:
-                return str(error)
+                name = photograph if isinstance(photograph, str | Path) else "the picture"
+                mistakes.append(f"{name}: {error}")
+                continue
+            with self._lock:
+                features.append(backbone.features([pixels]).cpu().numpy().copy())
+        raise_together(mistakes, "Photographs that cannot be decoded:")
+        return self.embed_features(np.concatenate(features))
 
-        features, reasons = [np.zeros((0, self.network.sizes.features), np.float32)], dict[int, str]()
-        for start in range(0, len(photographs), batch):
-            with ThreadPoolExecutor(workers) as pool:
-                read = dict(enumerate(pool.map(pixels, photographs[start : start + batch]), start))
-            reasons |= {place: image for place, image in read.items() if isinstance(image, str)}
-            if images := [image for image in read.values() if isinstance(image, Tensor)]:
-                with self._lock:
-                    features.append(backbone.features(images).cpu().numpy().copy())
-        return self.embed_features(np.concatenate(features)), reasons
+    @functools.cached_property
+    def _query_backbone(self) -> "Backbone":
+        return self.backbone()
 
-    def _backbone(self, batch: int) -> "Backbone":
-        """The CNN with its weights, which must be the weights that the model was trained on.
+    def backbone(self, crops: int = 1) -> "Backbone":
+        """The CNN, with the weights that the model was trained on.
+
+        Args:
+            crops: in one pass, or those of one photograph if these are more.
 
         Raises:
-            InputError: the weights are unknown, missing or different.
+            InputError: there is none, or the weights are missing or different.
         """
         from pipeline.images.backbone import load_backbone
         from pipeline.images.settings import ExtractionSettings
 
+        if not self.reads_photographs:
+            raise InputError(f"{self.path}: trained on imported features, so it embeds no photographs.")
         values = self.record.settings.features.model_dump(exclude_none=True)
         values["weights"] = str(self.weights or values["weights"])
-        with self._lock:
-            if batch not in self._backbones:
-                backbone = load_backbone(ExtractionSettings(**values), self.device, batch)
-                if backbone.weights_sha256 != (expected := self.record.features["weights_sha256"]):
-                    raise InputError(
-                        f"{values['weights']}: other weights than in training, whose SHA-256 is {expected}."
-                    )
-                self._backbones[batch] = backbone
-            return self._backbones[batch]
+        settings = ExtractionSettings(**values)
+        backbone = load_backbone(settings, self.device, max(1, crops // settings.crops))
+        if backbone.weights_sha256 != (expected := self.record.features["weights_sha256"]):
+            raise InputError(
+                f"{values['weights']}: other weights than in training, whose SHA-256 is {expected}."
+            )
+        return backbone
 
     def search(
         self,

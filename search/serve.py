@@ -168,9 +168,7 @@ class _Answers:
 
     def add_picture(self, content: bytes) -> str:
         """Embed a picture and return its key; the oldest pictures are forgotten."""
-        vectors, reasons = self.model.embed_readable([io.BytesIO(content)])
-        if reasons:
-            raise InputError(f"The picture cannot be decoded: {reasons[0]}.")
+        vectors = self.model.embed_images([io.BytesIO(content)])
         key = secrets.token_urlsafe(8)
         latest = list(self.pictures.items())[1 - MAX_PICTURES :]
         self.pictures = {**dict(latest), key: (vectors, content)}

@@ -20,7 +20,7 @@ class UnreadableImage(Exception):
     """A file that does not decode; the message says why."""
 
 
-def read_image(path: Path | BinaryIO) -> Image.Image:
+def read_image(path: str | Path | BinaryIO) -> Image.Image:
     """Decode a file (a path or an open file) to an RGB image, rotated by its EXIF orientation.
 
     Transparent parts are shown on white, as on a page.

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,20 +27,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> SearchModel:
 @pytest.fixture
 def photographs(tmp_path: Path) -> Path:
     return draw_pictures(tmp_path / "photographs", NAMES)
-
-
-@pytest.fixture
-def embedded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the photographs that are embedded from now on."""
-    names: list[str] = []
-    readable = SearchModel.embed_readable
-
-    def noting(self: SearchModel, photographs: Sequence[Any], workers: int = 1) -> Any:
-        names.extend(path.name for path in photographs)
-        return readable(self, photographs, workers)
-
-    monkeypatch.setattr(SearchModel, "embed_readable", noting)
-    return names
 
 
 def test_an_index_holds_the_photographs_of_a_folder_and_their_captions(
@@ -74,52 +59,33 @@ def test_an_index_holds_the_photographs_of_a_folder_and_their_captions(
     assert index.file("one.jpg") is None
 
 
-def test_a_second_call_embeds_only_new_and_changed_photographs(
-    model: SearchModel, photographs: Path, tmp_path: Path, embedded: list[str]
+def test_a_second_call_reads_only_new_and_changed_photographs(
+    model: SearchModel,
+    photographs: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """One at a time. Another model of the same network reads none."""
+    monkeypatch.setattr(building, "CROPS", 1)
+    caplog.set_level("INFO", "pipeline")
     output, fresh = tmp_path / "index.h5", tmp_path / "fresh.h5"
     build_index(model.path, output, photographs)
-    embedded.clear()
+    assert "extracted before" not in caplog.text
     draw_pictures(photographs, ["added.jpg"])
     (photographs / "two.png").unlink()
     os.utime(photographs / "one.jpg", (0, 0))
     build_index(model.path, output, photographs)
-    assert embedded == ["added.jpg", "one.jpg"]
+    assert "4 of 6 images have been extracted before" in caplog.text
     build_index(model.path, fresh, photographs)
     assert open_index(output).images == open_index(fresh).images == sorted(["added.jpg", *NAMES[:-1]])
     np.testing.assert_allclose(open_index(output).image_vectors, open_index(fresh).image_vectors, atol=1e-3)
-    embedded.clear()
-    build_index(make_model(tmp_path / "other.pt", seed=1).path, output, photographs)
-    assert len(embedded) == 6  # by another model
-
-
-def test_a_killed_call_keeps_what_it_has_embedded(
-    model: SearchModel,
-    photographs: Path,
-    tmp_path: Path,
-    embedded: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(building, "CHUNK", 2)
-    monkeypatch.setattr(building, "SAVE_EVERY", -1.0)
-    whole, killed = tmp_path / "whole.h5", tmp_path / "killed.h5"
-    build_index(model.path, whole, photographs, captions=[write_captions(tmp_path / "captions.csv")])
-    readable, embedded[:] = SearchModel.embed_readable, []
-
-    def interrupted(self: SearchModel, photographs: Sequence[Any], workers: int = 1) -> Any:
-        if len(embedded) == 4:
-            raise KeyboardInterrupt
-        return readable(self, photographs, workers)
-
-    with pytest.MonkeyPatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(SearchModel, "embed_readable", interrupted)
-        build_index(model.path, killed, photographs)
-    assert open_index(killed).images == NAMES[:4]
-    embedded.clear()
-    build_index(model.path, killed, photographs, captions=[tmp_path / "captions.csv"])
-    assert embedded == ["six.webp", "two.png"]
-    assert open_index(killed).images == open_index(whole).images
-    np.testing.assert_allclose(open_index(killed).image_vectors, open_index(whole).image_vectors, atol=1e-3)
+    other = make_model(tmp_path / "other.pt", seed=1)
+    build_index(other.path, output, photographs)
+    assert "6 of 6 images have been extracted before" in caplog.text
+    expected = other.embed_images([photographs / "one.jpg"])[0]
+    vectors = dict(zip(open_index(output).images, open_index(output).image_vectors, strict=True))
+    np.testing.assert_allclose(vectors["one.jpg"], expected, atol=1e-3)
 
 
 def store(folder: Path, images: list[str], **attributes: object) -> Path:
@@ -185,7 +151,7 @@ def test_mistakes_are_named(model: SearchModel, photographs: Path, tmp_path: Pat
     refused(r"one: again/one\.png, one\.jpg", photographs=photographs, captions=[captions])
     output.write_bytes(b"something else")
     with pytest.raises(InputError, match=r"index\.h5: not an index"):
-        build_index(model.path, output, photographs)
+        open_index(output)
     with pytest.raises(InputError, match=r"missing\.h5.*build-index"):
         open_index(tmp_path / "missing.h5")
 
