@@ -11,13 +11,11 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
 
 from pipeline import registry
 from pipeline.common.errors import InputError, error_message
-from pipeline.common.files import named_file_lists, named_files
 from pipeline.common.gpus import take_gpu
 from pipeline.common.signals import Interrupted, raise_on_signal
 from pipeline.stages import Stage
@@ -82,10 +80,6 @@ def run(stage: Stage, program: str, words: Sequence[str]) -> None:
     function = registry.load(stage.function)
     parameters = inspect.signature(function, eval_str=True).parameters
     values = vars(parser_of(stage, program).parse_args(words))
-    for name, each in parameters.items():
-        kind = _without_none(each.annotation)
-        if get_origin(kind) is Mapping and values[name]:
-            values[name] = (named_files if get_args(kind)[1] is Path else named_file_lists)(values[name])
     if stage.gpu:
         take_gpu(values["gpus"])
     positional = [values[name] for name, each in parameters.items() if each.kind is each.POSITIONAL_ONLY]
@@ -131,8 +125,6 @@ def _reading(parameter: inspect.Parameter) -> dict[str, Any]:
         options.pop("const", None)
         if parameter.default == ():
             options["default"] = []
-    if get_origin(kind) is Mapping:
-        return options | {"nargs": "+", "metavar": "NAME=FILE"}
     if get_origin(kind) is Literal:
         return options | {"choices": get_args(kind)}
     return options | {"type": _parser_of_block(kind) if hasattr(kind, "parse") else kind}

@@ -3,11 +3,11 @@
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.common.errors import InputError, raise_together
+from pipeline.common.errors import InputError
 
 
 @contextmanager
@@ -106,24 +106,6 @@ def reading(path: Path, what: str, hint: str = "Delete it and run the same comma
             raise
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise InputError(f"{path}: not {what}, or damaged ({reason}). {hint}") from error
-
-
-def named_files(arguments: Iterable[str]) -> dict[str, Path]:
-    """File of each name, from arguments of the form NAME=PATH."""
-    files = named_file_lists(arguments)
-    twice = (f"{name}: {', '.join(map(str, paths))}" for name, paths in files.items() if len(paths) > 1)
-    raise_together(twice, "Several files of one name; give one:")
-    return {name: paths[0] for name, paths in files.items()}
-
-
-def named_file_lists(arguments: Iterable[str]) -> dict[str, list[Path]]:
-    """Files of each name, from arguments of the form NAME=PATH in which a name may come several times."""
-    pairs = [argument.partition("=") for argument in arguments]
-    raise_together((f"found {''.join(pair)!r}" for pair in pairs if not all(pair)), "Expected NAME=FILE:")
-    files: dict[str, list[Path]] = {}
-    for name, _, path in pairs:
-        files.setdefault(name, []).append(Path(path))
-    return files
 
 
 def sha256(path: Path) -> str:

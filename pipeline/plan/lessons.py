@@ -5,7 +5,7 @@ import re
 from pipeline.datasets.source import StageKeys
 from pipeline.plan import paths
 from pipeline.plan.captions import caption_sources, stage_keys
-from pipeline.plan.plan import NamedFiles, Plan, either
+from pipeline.plan.plan import Plan, either
 from pipeline.plan.sources import public_files_of
 from pipeline.plan.words import selected_files, sentences
 from pipeline.settings import stages as stage_settings
@@ -40,17 +40,14 @@ def part_settings(plan: Plan, dataset: str, part: str) -> StageKeys | list[str]:
     return stage_keys(plan, dataset) if _is_read(plan, dataset, part) else []
 
 
-def selected_parts(plan: Plan, dataset: str, experiment: str) -> NamedFiles:
-    """The parts that an experiment's captions are selected from, by PART/LANGUAGE."""
+def selected_parts(plan: Plan, dataset: str, experiment: str) -> list[str]:
+    """The parts that an experiment's captions are selected from."""
     selection = plan.experiment(dataset, experiment).selection or {}
-    languages = plan.experiment(dataset, experiment).languages
-    return NamedFiles(
-        {
-            f"{part}/{language}": [plan.path(paths.PART, dataset=dataset, part=part, language=language)]
-            for language in languages
-            for part in sorted({*selection[language].parts, selection[language].tested_on})
-        }
-    )
+    return [
+        plan.path(paths.PART, dataset=dataset, part=part, language=language)
+        for language in plan.experiment(dataset, experiment).languages
+        for part in sorted({*selection[language].parts, selection[language].tested_on})
+    ]
 
 
 def selected_pairs(plan: Plan, dataset: str, experiment: str) -> list[str]:

@@ -6,7 +6,7 @@ from pipeline.plan import paths, tables
 from pipeline.plan.captions import caption_tables
 from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
 from pipeline.plan.images import image_list
-from pipeline.plan.plan import NamedFiles, Plan
+from pipeline.plan.plan import Plan
 from pipeline.plan.training import features, sentences
 from pipeline.plan.words import vocabularies
 from pipeline.report.settings import RetrievedSettings
@@ -81,9 +81,14 @@ def figure_settings(plan: Plan, number: str) -> RetrievedSettings:
 
 
 def report_files(plan: Plan) -> dict[str, list[str]]:
-    """Files of the report by name, except its tables: verdicts on claims, figures and training curves."""
+    """Files of the report by name; caption tables are of the data sets that its tables evaluate on."""
     judged = bool(_papers(plan))
+    evaluated = {evaluation.dataset for evaluation in _evaluations(plan)}
     return {
+        "comparisons": [f"{plan.results}/comparison/{name}.csv" for name in plan.settings.report],
+        "captions": [
+            path for name in plan.datasets if name in evaluated for path in caption_tables(plan, name)
+        ],
         "claims": [f"{plan.results}/claims.csv"] if judged else [],
         "claim_comparisons": [f"{plan.results}/comparison/claims.csv"] if judged else [],
         "figures": _figures(plan),
@@ -103,21 +108,3 @@ def _figures(plan: Plan) -> list[str]:
             if (plan.stand_ins.get(dataset), SHOWN_MODEL) in experiments
         ),
     ]
-
-
-def comparisons(plan: Plan) -> NamedFiles:
-    """Comparisons of the report's tables, by table."""
-    return NamedFiles({name: [f"{plan.results}/comparison/{name}.csv"] for name in plan.settings.report})
-
-
-def captions(plan: Plan) -> NamedFiles:
-    """Caption tables of the data sets that the report's tables evaluate on, by data set and language."""
-    evaluated = {evaluation.dataset for evaluation in _evaluations(plan)}
-    return NamedFiles(
-        {
-            f"{name} {code}": [path]
-            for name, data in plan.datasets.items()
-            if name in evaluated
-            for code, path in zip(data.languages, caption_tables(plan, name), strict=True)
-        }
-    )

@@ -17,20 +17,6 @@ from pipeline.settings.experiment import DatasetExperiment
 from pipeline.tables.settings import Table
 
 
-class NamedFiles(dict[str, list[str]]):
-    """Files of a job by names, which its command reads as NAME=FILE."""
-
-    @property
-    def files(self) -> list[str]:
-        """The files themselves, the job's inputs."""
-        return [path for files in self.values() for path in files]
-
-    @property
-    def arguments(self) -> list[str]:
-        """The files with their names."""
-        return [f"{name}={path}" for name, files in self.items() for path in files]
-
-
 @dataclass(frozen=True, eq=False)
 class Plan:
     """The whole configuration, and what determines every job with it."""

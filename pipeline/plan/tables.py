@@ -8,7 +8,7 @@ from pipeline.common.errors import InputError
 from pipeline.plan import paths
 from pipeline.plan.captions import caption_tables, tokens
 from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
-from pipeline.plan.plan import NamedFiles, Plan
+from pipeline.plan.plan import Plan
 from pipeline.plan.sources import public_files_of
 from pipeline.settings import stages as stage_settings
 from pipeline.settings.experiments import makeable_tables
@@ -97,12 +97,12 @@ def _models(plan: Plan, dataset: str, experiment: str) -> list[str]:
 # Tables of counts.
 
 
-def counted_captions(plan: Plan) -> NamedFiles:
-    """Caption tables that MULE's Table 1 counts, by the names of its data sets in the paper."""
-    return NamedFiles({name: caption_tables(plan, dataset) for name, dataset in plan.stand_ins.items()})
+def counted_captions(plan: Plan) -> list[str]:
+    """Caption tables that MULE's Table 1 counts."""
+    return [path for dataset in plan.datasets for path in caption_tables(plan, dataset)]
 
 
-def overlapping_text(plan: Plan, part: str) -> NamedFiles:
+def overlapping_text(plan: Plan, part: str) -> list[str]:
     """Text whose vocabularies *Lessons* compares, by language.
 
     Multi30K's published tokens, or the captions of another data set that stands for it.
@@ -110,12 +110,9 @@ def overlapping_text(plan: Plan, part: str) -> NamedFiles:
     dataset = plan.stand_in("multi30k")
     if plan.datasets[dataset].source != "multi30k":
         own = plan.datasets[dataset].languages
-        return NamedFiles({code: tokens(plan, dataset, [code]) for code in OVERLAP[part] if code in own})
-    texts = public_files_of(plan, "multi30k-text")
-    pattern = f"{TASKS[part]}/tok/train.*[.]"
-    return NamedFiles(
-        {code: [path for path in texts if re.search(f"{pattern}{code}$", path)] for code in OVERLAP[part]}
-    )
+        return tokens(plan, dataset, [code for code in OVERLAP[part] if code in own])
+    texts, pattern = public_files_of(plan, "multi30k-text"), f"{TASKS[part]}/tok/train.*[.]"
+    return [path for code in OVERLAP[part] for path in texts if re.search(f"{pattern}{code}$", path)]
 
 
 def counted_vocabularies(plan: Plan) -> dict[str, list[str]]:

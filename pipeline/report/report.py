@@ -24,32 +24,33 @@ CLAIMS_OF = {"M": "mule", "S": "smalr", "L": "lessons"}  # by the first letter o
 
 def write_report(
     settings: ReportSettings,
-    comparisons: Mapping[str, Path],
+    comparisons: Sequence[Path],
     benchmarks: Path,
     output: Path,
     claims: Path | None = None,
     claim_comparisons: Path | None = None,
     figures: Sequence[Path] = (),
     curves: Sequence[Path] = (),
-    captions: Mapping[str, Path] | None = None,
+    captions: Sequence[Path] = (),
 ) -> None:
     """Write all results to one self-contained page.
 
     Args:
         settings: JSON: `scale`, `seeds`, `stands_for`, `caption_origins`; `tables`, as in config/tables;
             `left_out`, by table the rows that are not made, and why; `images`, `model` and `training`.
-        comparisons: outputs of `tabulate`, by table.
+        comparisons: outputs of `tabulate` and of tables of counts, in a folder `comparison`.
         benchmarks: folder of Snakemake's benchmark files, whose run times are listed.
         output: HTML to write.
         claims: output of `judge-claims`, one claim per line; without it, the page has no claims.
         claim_comparisons: output of `judge-claims`, one comparison per line.
         figures: pages of `draw-retrieved`, and drawings, each the picture of the table of its name.
         curves: training curves.
-        captions: caption tables, by data set.
+        captions: caption tables.
     """
-    names = sorted(comparisons, key=natural)
+    by_name = {path.as_posix().rpartition("comparison/")[2][: -len(".csv")]: path for path in comparisons}
+    names = sorted(by_name, key=natural)
     drawings = {f"{path.parent.name}/{path.stem}": path for path in figures if path.suffix == ".svg"}
-    shown = [tables.of_comparison(name, comparisons[name], settings, drawings.get(name)) for name in names]
+    shown = [tables.of_comparison(name, by_name[name], settings, drawings.get(name)) for name in names]
     of_evaluations = [settings.tables[name] for name in names if name in settings.tables]
     values = {
         "settings": settings,
@@ -66,7 +67,7 @@ def write_report(
         "claims": list(_claims(claims, claim_comparisons)),
         "figures": [_figure(path) for path in figures if path.suffix == ".html"],
         "curves": _curves(curves, settings),
-        "captions": [[name, sha256(path)] for name, path in (captions or {}).items()],
+        "captions": [[path, sha256(path)] for path in captions],
         "versions": sorted({(one.metadata["Name"].lower(), one.version) for one in distributions()}),
         "told": {name: list(block.items()) for name, block in settings.configured.items()},
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "

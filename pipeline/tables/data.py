@@ -20,7 +20,7 @@ OWN_COLUMNS = ["image", "split", "language"]
 
 def count_captions(
     settings: CountSettings,
-    captions: Mapping[str, Sequence[Path]],
+    captions: Sequence[Path],
     papers: Path,
     table: Path,
     comparison: Path,
@@ -34,7 +34,7 @@ def count_captions(
     Args:
         settings: JSON: `scale` and, in `datasets`, for each data set of the paper `dataset`, the data set of
             this scale that stands for it, and `caption_origins`, by language the origin if not `human`.
-        captions: for each data set of the paper its caption tables.
+        captions: caption tables, named DATASET/captions/LANGUAGE.csv.
         papers: the paper's own numbers, config/papers/table1.csv.
         table: CSV to write, as the paper prints it.
         comparison: CSV to write, one number per line.
@@ -47,7 +47,8 @@ def count_captions(
     own = pd.concat(
         _own_captions(path, data.caption_origins).assign(dataset=name)
         for name, data in settings.datasets.items()
-        for path in captions[name]
+        for path in captions
+        if path.parts[-3] == data.dataset
     )
     own["dataset"] = pd.Categorical(own["dataset"], list(settings.datasets))  # in this order
     to_train_on = own.assign(image=own["image"].where(own["split"] == "train"))

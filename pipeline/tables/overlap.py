@@ -1,7 +1,7 @@
 """Lessons learned (Kádár et al. 2018), Table 1 and Section 4: the overlap of the languages' vocabularies."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -16,8 +16,8 @@ NAMES = {"en": "En", "de": "De", "fr": "Fr", "cs": "Cz"}  # of languages, as the
 
 
 def measure_vocabulary_overlap(
-    translation: Mapping[str, Sequence[Path]],
-    comparable: Mapping[str, Sequence[Path]],
+    translation: Sequence[Path],
+    comparable: Sequence[Path],
     papers: Path,
     table: Path,
     comparison: Path,
@@ -32,16 +32,19 @@ def measure_vocabulary_overlap(
 
     Args:
         translation: each language's published training tokens of the translation portion, in one file or
-            several. A .csv file is a sentence table, whose training split counts. Its tokens have no
-            punctuation, so the numbers differ from the paper's even on the same text.
-        comparable: each language's files of the comparable portion.
+            several named NAME.LANGUAGE. LANGUAGE.csv is a sentence table, whose training split counts. Its
+            tokens have no punctuation, so the numbers differ from the paper's even on the same text.
+        comparable: files of the comparable portion.
         papers: the paper's own numbers, config/papers/lessons/table1.csv.
         table: CSV to write, as the paper prints it.
         comparison: CSV to write, one number per line.
         scale: value of the column `scale`.
     """
     vocabularies = {
-        portion: {language: _vocabulary(language, paths) for language, paths in files.items()}
+        portion: {
+            language: _vocabulary(language, [path for path in files if _language(path) == language])
+            for language in dict.fromkeys(map(_language, files))
+        }
         for portion, files in {"translation": translation, "comparable": comparable}.items()
     }
     paper = {(row["group"], row["method"]): row for row in paper_table(papers).to_dict("records")}
@@ -78,6 +81,11 @@ def measure_vocabulary_overlap(
 def jaccard(first: set[str], second: set[str]) -> float:
     """|A and B| / |A or B|; 0 for two empty sets."""
     return len(first & second) / max(1, len(first | second))
+
+
+def _language(path: Path) -> str:
+    """The language of a file: of en.csv and of train.lc.norm.tok.en."""
+    return path.name.removesuffix(".csv").rpartition(".")[2]
 
 
 def _vocabulary(language: str, paths: Sequence[Path]) -> set[str]:

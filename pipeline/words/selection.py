@@ -7,7 +7,7 @@ captions' tokens, so the files show what a model reads.
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,9 +26,7 @@ log = logging.getLogger("pipeline")
 UNKNOWN, START, END = "<unk>", "<start>", "<end>"
 
 
-def select_captions(
-    settings: SelectionSettings, parts: Mapping[str, Path], split: Path, output: Path
-) -> None:
+def select_captions(settings: SelectionSettings, parts: Sequence[Path], split: Path, output: Path) -> None:
     """Select the captions and words of an experiment of *Lessons*.
 
     Written are LANGUAGE.csv and LANGUAGE.h5 of each language, and pairs-LANGUAGE.csv if pairs are formed from
@@ -37,14 +35,15 @@ def select_captions(
     Args:
         settings: JSON: min_count, dimension, sampling_seed, halves, pairs_of, and for each of `languages`
             parts, tested_on, captions_per_image, images.
-        parts: sentence table of each part of the data, as PART/LANGUAGE=FILE (comparable/en=...).
+        parts: sentence table of each part of the data, named PART/LANGUAGE.csv (comparable/en.csv).
         split: output of `split`, whose training images are halved.
         output: folder to write.
 
     Raises:
         InputError: lists every language with training captions of fewer than two images.
     """
-    selection = _Selection(settings, parts, read_split(split))
+    by_name = {f"{path.parent.name}/{path.stem}": path for path in parts}
+    selection = _Selection(settings, by_name, read_split(split))
     tables = {language: selection.captions(language) for language in settings.languages}
     training = {language: table[table["split"] == "train"] for language, table in tables.items()}
     counts = {language: table["image"].nunique() for language, table in training.items()}

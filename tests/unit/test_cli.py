@@ -1,7 +1,7 @@
 """A stage's command line: the parameters of its function are its options, which its docstring explains."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,7 +25,6 @@ def act(
     seed: int = 0,
     report: Path | None = None,
     pretrained: Sequence[Path] = (),
-    captions: Mapping[str, Sequence[Path]] | None = None,
     exact: bool = False,
 ) -> None:
     """Act.
@@ -42,7 +41,7 @@ def act(
 
 
 DEFAULTS: dict[str, Any] = {
-    **{"settings": None, "kind": "a", "seed": 0, "report": None, "pretrained": [], "captions": None},
+    **{"settings": None, "kind": "a", "seed": 0, "report": None, "pretrained": []},
     "exact": False,
 }
 
@@ -57,8 +56,6 @@ DEFAULTS: dict[str, Any] = {
         (["--kind", "b", "--seed", "3", "--exact"], {"kind": "b", "seed": 3, "exact": True}),
         (["--pretrained", "a.pt", "--pretrained", "b.pt"], {"pretrained": [Path("a.pt"), Path("b.pt")]}),
         (["--settings", '{"crop": 7}'], {"settings": FeatureSettings(crop=7)}),
-        (["--captions", "en=1.csv", "en=2.csv", "de=3.csv"],
-         {"captions": {"en": [Path("1.csv"), Path("2.csv")], "de": [Path("3.csv")]}}),
     ],
 )  # fmt: skip
 def test_options_become_arguments(words: list[str], given: dict[str, Any]) -> None:

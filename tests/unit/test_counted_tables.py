@@ -38,10 +38,9 @@ def settings(**caption_origins: str) -> CountSettings:
 
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
-Portion = dict[str, list[Path]]
 
 
-def count_tables(folder: Path, asked: CountSettings, captions: dict[str, list[Path]]) -> Tables:
+def count_tables(folder: Path, asked: CountSettings, captions: list[Path]) -> Tables:
     outputs = (folder / name for name in ("table1.csv", "comparison.csv", "counts.csv"))
     count_captions(asked, captions, PAPERS / "table1.csv", *outputs)
     read = [pd.read_csv(folder / name, keep_default_na=False) for name in ("table1.csv", "comparison.csv")]
@@ -49,10 +48,11 @@ def count_tables(folder: Path, asked: CountSettings, captions: dict[str, list[Pa
 
 
 def test_own_captions_to_train_on_are_counted(tmp_path: Path) -> None:
+    captions = tmp_path / "small" / "captions"
     for language, rows in caption_table(ROWS).groupby("language"):
-        write_captions(rows, tmp_path / f"{language}.csv")
-    paths = [tmp_path / f"{language}.csv" for language in ("en", "zh", "ja", "sw")]
-    table, comparison = count_tables(tmp_path, settings(ja="google"), {"mscoco": paths})
+        write_captions(rows, captions / f"{language}.csv")
+    paths = [captions / f"{language}.csv" for language in ("en", "zh", "ja", "sw")]
+    table, comparison = count_tables(tmp_path, settings(ja="google"), paths)
     assert table.to_numpy().tolist() == [
         ["small", "en", 2, 3, "demo"],
         ["small", "ja", 2, 2, "demo"],
@@ -76,10 +76,11 @@ def test_own_captions_to_train_on_are_counted(tmp_path: Path) -> None:
 
 def test_images_are_counted_by_the_languages_that_caption_them(tmp_path: Path) -> None:
     """Image 1 is captioned in all four, 2 in English and Japanese, 3 only in English."""
+    captions = tmp_path / "small" / "captions"
     for language, rows in caption_table(ROWS).groupby("language"):
-        write_captions(rows, tmp_path / f"{language}.csv")
-    paths = [tmp_path / f"{language}.csv" for language in ("zh", "sw", "en", "ja")]
-    count_tables(tmp_path, settings(ja="google"), {"mscoco": paths})
+        write_captions(rows, captions / f"{language}.csv")
+    paths = [captions / f"{language}.csv" for language in ("zh", "sw", "en", "ja")]
+    count_tables(tmp_path, settings(ja="google"), paths)
     crossed = pd.read_csv(tmp_path / "counts.csv")
     assert list(crossed.columns) == [
         "dataset", "split", "captioned_in", "language", "images", "descriptions",
@@ -96,27 +97,29 @@ def test_images_are_counted_by_the_languages_that_caption_them(tmp_path: Path) -
 
 
 def test_a_language_without_captions_of_its_own_is_named(tmp_path: Path) -> None:
-    write_captions(caption_table(ROWS), tmp_path / "captions.csv")
-    with pytest.raises(InputError, match=r"captions\.csv: ja: .* caption_origins"):
-        count_tables(tmp_path, settings(), {"mscoco": [tmp_path / "captions.csv"]})
+    path = tmp_path / "small" / "captions" / "all.csv"
+    write_captions(caption_table(ROWS), path)
+    with pytest.raises(InputError, match=r"all\.csv: ja: .* caption_origins"):
+        count_tables(tmp_path, settings(), [path])
 
 
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
 def test_multi30k_has_the_papers_counts(tmp_path: Path) -> None:
     assert MIRROR is not None
     split = multi30k_split(Path(MIRROR), "multi30k")
-    paths = [tmp_path / f"{language}.csv" for language in ("en", "de", "fr", "cs")]
+    captions = tmp_path / "multi30k" / "captions"
+    paths = [captions / f"{language}.csv" for language in ("en", "de", "fr", "cs")]
     for path in paths:
         write_captions(caption_table(multi30k_captions(Path(MIRROR), path.stem, split)), path)
     counted_as = CountedDataset(dataset="multi30k", caption_origins={})
     asked = CountSettings(scale="paper", datasets={"multi30k": counted_as})
-    _, comparison = count_tables(tmp_path, asked, {"multi30k": paths})
+    _, comparison = count_tables(tmp_path, asked, paths)
     assert len(comparison) == 8
     for row in comparison.to_dict("records"):
         assert f"{row['measured'] // 1000}K" == row["paper"] and row["measured"] % 1000 == 0
 
 
-def write_overlap(folder: Path, translation: Portion, comparable: Portion) -> Tables:
+def write_overlap(folder: Path, translation: list[Path], comparable: list[Path]) -> Tables:
     tables = folder / "table1.csv", folder / "comparison.csv"
     measure_vocabulary_overlap(translation, comparable, PAPERS / "lessons" / "table1.csv", *tables, "demo")
     read = [
@@ -129,13 +132,13 @@ def write_overlap(folder: Path, translation: Portion, comparable: Portion) -> Ta
 def test_words_seen_often_enough_are_counted(tmp_path: Path) -> None:
     """At least 4 times: en has {a, ., taxi}, de has {., taxi, das, hund}; they share two of five words."""
     files = {
-        "en.1": "a dog .\na taxi .\n" * 2,
-        "en.2": "taxi taxi",
-        "de": "das taxi .\ndas taxi .\nhund hund\nauto\n" * 2 + "auto\n",
+        "1.en": "a dog .\na taxi .\n" * 2,
+        "2.en": "taxi taxi",
+        "train.de": "das taxi .\ndas taxi .\nhund hund\nauto\n" * 2 + "auto\n",
     }
     for name, content in files.items():
         (tmp_path / name).write_text(content)
-    portion = {"en": [tmp_path / "en.1", tmp_path / "en.2"], "de": [tmp_path / "de"]}
+    portion = [tmp_path / name for name in files]
     table, comparison = write_overlap(tmp_path, portion, portion)
     assert table[table["portion"] == "translation"].to_numpy().tolist() == [
         ["translation", "en", "1.00", "0.40", "3", "7", "5", "4", "demo"],
@@ -163,7 +166,7 @@ def test_a_sentence_table_counts_its_training_tokens(tmp_path: Path) -> None:
     write_sentences(
         table.assign(tokens=["a dog", "a a cat a", "cat cat", "dog dog dog"]), tmp_path / "en.csv"
     )
-    portion = {"en": [tmp_path / "en.csv"]}
+    portion = [tmp_path / "en.csv"]
     made, _ = write_overlap(tmp_path, portion, portion)
     assert made["words"].tolist() == ["1", "1"]
 
@@ -173,9 +176,10 @@ def test_the_papers_numbers_on_the_published_text(tmp_path: Path) -> None:
     """Five of six overlaps round to the paper's; En-Cs is 0.0146, printed 0.02. Sizes are within 0.1%."""
     assert MIRROR is not None
     data = Path(MIRROR, FOLDER)
-    translation = {x: [data / f"task1/tok/train.lc.norm.tok.{x}"] for x in ("en", "de", "fr", "cs")}
+    languages = ("en", "de", "fr", "cs")
+    translation = [data / f"task1/tok/train.lc.norm.tok.{language}" for language in languages]
     tokens = "task2/tok/train.lc.norm.tok"
-    comparable = {x: [data / f"{tokens}.{number}.{x}" for number in range(1, 6)] for x in ("en", "de")}
+    comparable = [data / f"{tokens}.{number}.{code}" for code in ("en", "de") for number in range(1, 6)]
     table, comparison = write_overlap(tmp_path, translation, comparable)
     sizes = comparison[comparison["metric"] == "words"]
     assert sizes["measured"].tolist() == ["17565", "16562", "18328", "17664"]
@@ -184,7 +188,7 @@ def test_the_papers_numbers_on_the_published_text(tmp_path: Path) -> None:
         assert abs(int(measured) / int(paper.replace(",", "")) - 1) < 0.001
     overlaps = comparison[(comparison["metric"] == "jaccard") & (comparison["group"] == "translation")]
     found = {(row["method"], row["language"]): row for row in overlaps.to_dict("records")}
-    others = list(itertools.combinations(translation, 2))
+    others = list(itertools.combinations(languages, 2))
     assert {pair: found[pair]["measured"] for pair in others} == {
         ("en", "de"): "0.0407",
         ("en", "fr"): "0.0628",

@@ -12,7 +12,6 @@ from pipeline.common.files import (
     atomic_write,
     check_disk_space,
     link_or_copy,
-    named_files,
     read_utf8,
     reading,
 )
@@ -99,15 +98,6 @@ def test_a_linked_file_outlives_the_first(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "a").unlink()
     assert {name: (tmp_path / name).read_text() for name in "bc"} == {"b": "whole", "c": "whole"}
     assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_named_files_are_told_apart_by_their_names_and_all_mistakes_are_listed() -> None:
-    assert named_files(["en=a/b.csv", "de=c=d.csv"]) == {"en": Path("a/b.csv"), "de": Path("c=d.csv")}
-    with pytest.raises(InputError) as error:
-        named_files(["en", "=b", "de=c", "fr="])
-    assert [given in str(error.value) for given in ("'en'", "'=b'", "'fr='", "'de=c'")] == [1, 1, 1, 0]
-    with pytest.raises(InputError, match=r"en: a, c"):
-        named_files(["en=a", "de=b", "en=c"])
 
 
 def test_a_reader_names_its_file_unless_the_disk_fails(tmp_path: Path) -> None:

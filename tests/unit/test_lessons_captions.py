@@ -190,7 +190,7 @@ BOTH = {"en": selected("comparable"), "de": selected("translation", "comparable"
 
 def select(folder: Path, languages: dict[str, CaptionSelection], min_count: int = 1, **rules: Any) -> None:
     """Select captions of the parts in a folder; images 1 to 4 are for training."""
-    parts = {f"{path.parent.name}/{path.stem}": path for path in folder.glob("*/*.csv")}
+    parts = sorted(folder.glob("*/*.csv"))
     write_split(dict.fromkeys("1234", "train") | {"5": "val", "6": "test"}, folder / "split.csv")
     settings = SelectionSettings(languages=languages, min_count=min_count, dimension=6, **rules)
     select_captions(settings, parts, folder / "split.csv", folder)

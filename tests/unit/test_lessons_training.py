@@ -74,7 +74,10 @@ def test_a_model_of_one_language_is_validated_after_each_pass() -> None:
 def selected(inputs: Inputs, tmp_path_factory: pytest.TempPathFactory) -> Inputs:
     """The captions of the shared inputs, selected as for a pair of languages, with their vocabularies."""
     folder = tmp_path_factory.mktemp("selected")
-    parts = {f"comparable/{path.stem}": path for path in inputs.sentences}
+    parts = [folder / "comparable" / path.name for path in inputs.sentences]
+    parts[0].parent.mkdir()
+    for path, part in zip(inputs.sentences, parts, strict=True):
+        part.symlink_to(path)
     whole = CaptionSelection(parts=["comparable"], tested_on="comparable")
     chosen = dict.fromkeys(("en", "de"), whole)
     settings = SelectionSettings(languages=chosen, min_count=1, dimension=6, pairs_of="all_images")

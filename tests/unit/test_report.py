@@ -56,7 +56,7 @@ def report(
     papers.write_text(PAPERS.read_text().replace("EmbN+NC+LC+LP (Full)", str(FULL["method"])))
     of_mine = stage_settings.table_settings(loaded, "mine")
     numbers = [papers] if of_mine.table.table else []
-    tabulate(of_mine, paths, folder / "mine.csv", folder / "c.csv", numbers)
+    tabulate(of_mine, paths, folder / "mine.csv", folder / "comparison" / "mine.csv", numbers)
     claims = folder / "claims.csv", folder / "claim-comparisons.csv"
     of_claims = stage_settings.claim_settings(loaded)
     judge_claims(
@@ -66,7 +66,8 @@ def report(
         ROOT / "config/papers",
         paths,
     )
-    (folder / "table1.csv").write_text("dataset,language,metric,measured,paper\nmulti30k,de,images,600,29K\n")
+    table1 = folder / "comparison" / "table1.csv"
+    table1.write_text("dataset,language,metric,measured,paper\nmulti30k,de,images,600,29K\n")
     (folder / "figure3.html").write_text("<main><p>a figure</p></main>")
     curves = folder / "multi30k" / "experiments" / "mule-full" / "seed0" / "curves.csv"
     curves.parent.mkdir(parents=True)
@@ -76,14 +77,14 @@ def report(
         (folder / "logs" / "multi30k" / f"{name}.tsv").write_text(f"s\tmax_rss\trule_name\n{text}\n")
     write_report(
         stage_settings.report_settings(loaded),
-        {"mine": folder / "c.csv", "table1": folder / "table1.csv"},
+        [folder / "comparison" / "mine.csv", table1],
         folder / "logs",
         folder / "report.html",
         claims[0] if claims_of else None,
         claims[1] if claims_of else None,
         [folder / "figure3.html"],
         [curves],
-        {"multi30k de": folder / "papers.csv"},
+        [folder / "papers.csv"],
     )
     return (folder / "report.html").read_text(encoding="utf-8")
 
@@ -124,7 +125,7 @@ def test_a_table_has_the_papers_number_below_ours_and_the_best_of_each_in_bold(t
         "(a) FastText (Baseline)", "PARALLEL-EmbN *55.0 *61.6 *24.3 52.0",
         "(d) MULE (Ours)", "Full <b> *55.0 61.4 23.2 *56.4",
     ]  # fmt: skip
-    comparison = pd.read_csv(tmp_path / "c.csv").query("metric == 'mR'")
+    comparison = pd.read_csv(tmp_path / "comparison" / "mine.csv").query("metric == 'mR'")
     half = (comparison["high"] - comparison["low"]) / 2
     shown = [float(number) for number in re.findall(r"±(\d+\.\d)", plain(section))]
     assert shown == pytest.approx(half.tolist(), abs=0.051)

@@ -20,7 +20,7 @@ rule read_caption_part:
 
 rule select_captions:
     input:
-        parts=for_job(lessons.selected_parts, "files"),
+        parts=for_job(lessons.selected_parts),
         split=paths.SPLIT,
     output:
         directory(paths.SELECTION),
@@ -28,9 +28,8 @@ rule select_captions:
         experiment=lessons.selecting_experiments(PLAN),
     params:
         settings=for_job(stage_settings.selection_settings),
-        parts=for_job(lessons.selected_parts, "arguments"),
     shell:
-        "python -m pipeline select-captions --settings {params.settings:q} --parts {params.parts:q} "
+        "python -m pipeline select-captions --settings {params.settings:q} --parts {input.parts:q} "
         "--split {input.split:q} --output {output:q} > {log:q} 2>&1"
 
 

@@ -37,8 +37,6 @@ rule draw_retrieved:
 rule write_report:
     input:
         unpack(for_job(pages.report_files)),
-        comparisons=for_job(pages.comparisons, "files"),
-        captions=for_job(pages.captions, "files"),
         templates=TEMPLATES,
     output:
         "<results>/report.html",
@@ -46,10 +44,8 @@ rule write_report:
     params:
         settings=for_job(stage_settings.report_settings),
         benchmarks=PLAN.path(paths.LOGS),
-        comparisons=for_job(pages.comparisons, "arguments"),
-        captions=for_job(pages.captions, "arguments"),
     shell:
-        "python -m pipeline write-report --settings {params.settings:q} --comparisons {params.comparisons:q} "
+        "python -m pipeline write-report --settings {params.settings:q} --comparisons {input.comparisons:q} "
         "--claims {input.claims:q} --claim-comparisons {input.claim_comparisons:q} --figures {input.figures:q} "
-        "--curves {input.curves:q} --captions {params.captions:q} --benchmarks {params.benchmarks:q} "
+        "--curves {input.curves:q} --captions {input.captions:q} --benchmarks {params.benchmarks:q} "
         "--output {output:q} > {log:q} 2>&1"

@@ -35,7 +35,7 @@ rule compare:
 
 rule count_captions:
     input:
-        captions=for_job(tables.counted_captions, "files"),
+        captions=for_job(tables.counted_captions),
         papers="<papers>/table1.csv",
     output:
         table="<results>/table1.csv",
@@ -43,30 +43,27 @@ rule count_captions:
         counts="<results>/counts.csv",
     localrule: True
     params:
-        captions=for_job(tables.counted_captions, "arguments"),
         settings=for_job(stage_settings.count_settings),
     shell:
-        "python -m pipeline count-captions --captions {params.captions:q} --settings {params.settings:q} "
+        "python -m pipeline count-captions --captions {input.captions:q} --settings {params.settings:q} "
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} "
         "--counts {output.counts:q} > {log:q} 2>&1"
 
 
 rule measure_vocabulary_overlap:
     input:
-        translation=for_job(tables.overlapping_text, "files", part="translation"),
-        comparable=for_job(tables.overlapping_text, "files", part="comparable"),
+        translation=for_job(tables.overlapping_text, part="translation"),
+        comparable=for_job(tables.overlapping_text, part="comparable"),
         papers="<papers>/lessons/table1.csv",
     output:
         table="<results>/lessons/table1.csv",
         comparison="<results>/comparison/lessons/table1.csv",
     localrule: True
     params:
-        translation=for_job(tables.overlapping_text, "arguments", part="translation"),
-        comparable=for_job(tables.overlapping_text, "arguments", part="comparable"),
         scale=SETTINGS.run,
     shell:
-        "python -m pipeline measure-vocabulary-overlap --translation {params.translation:q} "
-        "--comparable {params.comparable:q} --scale {params.scale} --papers {input.papers:q} "
+        "python -m pipeline measure-vocabulary-overlap --translation {input.translation:q} "
+        "--comparable {input.comparable:q} --scale {params.scale} --papers {input.papers:q} "
         "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
