@@ -10,7 +10,7 @@ import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import NoneType
-from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Self, TypeVar, get_args, get_origin
 
 # Looking for plugins of pydantic among all installed packages takes longer than building the classes.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
@@ -21,7 +21,6 @@ from pydantic import (
     Field,
     ValidationError,
     ValidationInfo,
-    field_validator,
     model_validator,
 )
 from pydantic.functional_validators import AfterValidator
@@ -107,24 +106,6 @@ class Block(BaseModel):
     def as_values(self) -> dict[str, Any]:
         """The same as `as_json`, as plain values."""
         return self.model_dump(exclude_none=True)
-
-
-class Sparse(Block):
-    """A block whose keys may be left out; only the keys in `nulls` may be null."""
-
-    nulls: ClassVar[frozenset[str]] = frozenset()
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _not_null(cls, value: object, info: ValidationInfo) -> object:
-        return value if info.field_name in cls.nulls else refuse_null(value)
-
-
-def refuse_null(value: T) -> T:
-    """Raise an error if the value is null; its key may be left out, but not be null."""
-    if value is None:
-        raise PydanticCustomError("null", "null is not allowed for this key")
-    return value
 
 
 def _unique(values: list[T]) -> list[T]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.common.block import Count, PathText, Seed, Sparse, Text
+from pipeline.common.block import Block, Count, PathText, Seed, Text
 from pipeline.common.errors import InputError
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.split import Split
@@ -44,7 +44,7 @@ class DataOnRequest(NamedTuple):
     languages: tuple[str, ...]
 
 
-class SourceKeys(Sparse):
+class SourceKeys(Block):
     """Keys of a data set that its source may read."""
 
     source: Text

@@ -2,10 +2,8 @@
 
 from typing import Literal
 
-from pydantic import Field
-
 from pipeline.common.block import Block, Count
-from pipeline.models.settings import Consistency, Embedding, Encoder, Reduction
+from pipeline.models.settings import Consistency
 from pipeline.training.settings import AssignSettings, PretrainSettings
 from pipeline.words.settings import SelectionRecord
 
@@ -18,20 +16,11 @@ class Preparation(Block):
     assignment: AssignSettings | None = None
 
 
-class ModelKind(Block):
-    """The key of `model` that determines the class of a model."""
-
-    encoder: Encoder = "embn"
-
-
 class EvaluateSettings(Block):
-    """What an evaluation depends on besides its model, and which code the model is made of."""
+    """What an evaluation depends on besides its model."""
 
     threads: Count = 1
     """CPU threads of PyTorch"""
-    model: ModelKind = Field(default_factory=ModelKind)
-    embedding: Embedding = "universal"
-    reduction: Reduction | None = None
     preparation: Preparation | None = None
 
 

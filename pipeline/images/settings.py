@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from pipeline.common.block import Block, Count, Fraction, PathText, Sparse, Text
+from pipeline.common.block import Block, Count, Fraction, PathText, Text
 
 CropCount = Literal[1, 10]
 Precision = Literal["float32", "bfloat16", "auto"]
@@ -39,10 +39,8 @@ class FeatureSettings(Block):
     precision: Precision | None = Field(default=None, description=_PRECISION)
 
 
-class FeatureSet(Sparse, FeatureSettings):
+class FeatureSet(FeatureSettings):
     """Settings in which a further set of features differs from the block `images`."""
-
-    nulls: ClassVar[frozenset[str]] = frozenset(("features",))
 
     features: PathText | None = Field(default=None, description=_FEATURES)
 

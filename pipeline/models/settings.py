@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from pipeline.common.block import Block, Count, Factor, Fraction, Number, Rate, Seed, Sparse, Weight
+from pipeline.common.block import Block, Count, Factor, Fraction, Number, Rate, Seed, Weight
 from pipeline.datasets.settings import LanguageCode, Origins
 from pipeline.images.settings import FeatureSettings
 
@@ -151,7 +151,7 @@ class Losses(Block):
     masking: Masking = Field(default_factory=Masking)
 
 
-class LossSwitches(Sparse):
+class LossSwitches(Block):
     """Which losses an experiment has."""
 
     ranking: bool = False

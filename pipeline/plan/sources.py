@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from pipeline.common.errors import InputError
 from pipeline.common.photographs import photographs_below
 from pipeline.datasets.settings import Dataset
 from pipeline.datasets.sources import source_named
@@ -104,16 +103,14 @@ def unpacked_folders(plan: Plan, dataset: str) -> list[str]:
     """The folders of a data set's photographs that are unpacked from archives.
 
     Raises:
-        InputError: photographs must be requested, or a user's folder has archives and photographs.
+        InputError: photographs must be requested.
     """
     data = plan.datasets[dataset]
     if data.images in PHOTOGRAPHS:
         return [paths.PHOTOGRAPHS.format(archive=archive) for archive in PHOTOGRAPHS[data.images]]
     if data.source == "demo" or not os.path.exists(images := _own_photographs(plan, dataset)):
         return []
-    if archives := archives_at(images):
-        _check_only_archives(dataset, images, archives[0])
-    return [paths.PHOTOGRAPHS.format(archive=f"own-{dataset}")] if archives else []
+    return [paths.PHOTOGRAPHS.format(archive=f"own-{dataset}")] if archives_at(images) else []
 
 
 def _own_photographs(plan: Plan, dataset: str) -> str:
@@ -139,16 +136,6 @@ def photographs_in_own_folders(plan: Plan, dataset: str) -> str:
         return ""
     names = [photographs_below(Path(folder)) for folder in own_folders(plan, dataset)]
     return hashlib.sha256(repr(names).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-
-
-def _check_only_archives(dataset: str, images: str, archive: str) -> None:
-    """Refuse a folder with both photographs and archives: it is unclear which are to be used."""
-    if loose := photographs_below(Path(images)):
-        raise InputError(
-            f"datasets.{dataset}.images: {images} has archives, such as {archive}, and next to them "
-            f"photographs, such as {loose[0]}. Move either out of the folder, or name the archive or the "
-            "photographs' folder"
-        )
 
 
 def missing_hint(plan: Plan, dataset: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from pipeline.common.block import Block
 from pipeline.datasets.settings import CountedDataset, CountSettings, Dataset
-from pipeline.evaluation.settings import ConsistencySettings, EvaluateSettings, ModelKind, Preparation
+from pipeline.evaluation.settings import ConsistencySettings, EvaluateSettings, Preparation
 from pipeline.models.settings import Classifier, ClassifierWeight, Exploration, LossSwitches, UniversalModel
 from pipeline.report.settings import ReportSettings
 from pipeline.settings.configuration import Configuration
@@ -147,32 +147,20 @@ def selection_record(settings: Configuration, dataset: str, name: str) -> Select
     experiment, blocks = _experiment(settings, dataset, name)
     rules = _part(SelectionRules, blocks.lessons)
     selection = experiment.selection or {}
-    return SelectionRecord(
-        **dict(_fields(rules)), languages={code: selection[code] for code in experiment.languages}
-    )
+    return SelectionRecord(**dict(rules), languages={code: selection[code] for code in experiment.languages})
 
 
 def selection_settings(settings: Configuration, dataset: str, experiment: str) -> SelectionSettings:
     """What the selection of an experiment's captions depends on."""
     record = selection_record(settings, dataset, experiment)
-    return SelectionSettings(**dict(_fields(record)), dimension=settings.words.dimension)
+    return SelectionSettings(**dict(record), dimension=settings.words.dimension)
 
 
 def evaluation_settings(
     settings: Configuration, dataset: str, experiment: str, seed: int
 ) -> EvaluateSettings:
     """What an evaluation depends on besides its model: settings of earlier stages, which it records."""
-    return EvaluateSettings(**_evaluation_values(settings, dataset, experiment, seed))
-
-
-def _evaluation_values(settings: Configuration, dataset: str, name: str, seed: int) -> dict[str, Any]:
-    experiment, blocks = _experiment(settings, dataset, name)
-    return {
-        "model": _part(ModelKind, blocks.model),
-        "embedding": experiment.embedding,
-        "reduction": experiment.reduction,
-        "preparation": _preparation(settings, dataset, name, seed),
-    }
+    return EvaluateSettings(preparation=_preparation(settings, dataset, experiment, seed))
 
 
 def _preparation(settings: Configuration, dataset: str, name: str, seed: int) -> Preparation | None:
@@ -196,7 +184,7 @@ def consistency_settings(
 ) -> ConsistencySettings:
     """What an evaluation with queries and their translations depends on besides its model."""
     return ConsistencySettings(
-        **_evaluation_values(settings, dataset, experiment, seed),
+        preparation=_preparation(settings, dataset, experiment, seed),
         kind=consistency,
         network=settings.consistency if consistency == "learned" else None,
     )
@@ -210,14 +198,13 @@ def word_settings(
     Args:
         vectors: instead of the configured kind.
     """
-    values = {**dict(_fields(settings.words)), **({"vectors": vectors} if vectors else {})}
-    return WordSettings(**values)
+    return WordSettings(**dict(settings.words) | ({"vectors": vectors} if vectors else {}))
 
 
 def bert_settings(settings: Configuration, dataset: str) -> BertSettings:
     """What the pretraining of a small BERT depends on."""
     return BertSettings(
-        **dict(_fields(settings.bert.pretraining)),
+        **dict(settings.bert.pretraining),
         caption_origins=settings.datasets[dataset].caption_origins,
         max_tokens=settings.bert.max_tokens,
         threads=settings.training.threads,
@@ -227,7 +214,7 @@ def bert_settings(settings: Configuration, dataset: str) -> BertSettings:
 def translator_settings(settings: Configuration) -> TranslatorSettings:
     """What the training of a translator depends on besides its captions."""
     return TranslatorSettings(
-        **dict(_fields(settings.translation.translator)), **dict(_fields(_part(Resources, settings.training)))
+        **dict(settings.translation.translator), **dict(_part(Resources, settings.training))
     )
 
 
@@ -398,10 +385,6 @@ def _classifier_weight(classifier: Classifier, stands_for: str) -> ClassifierWei
     weights = {str(dataset): weight for dataset, weight in classifier.weights.items()}
     weight = weights.get(stands_for, classifier.weight)
     return _part(ClassifierWeight, classifier.model_copy(update={"weight": weight}))
-
-
-def _fields(block: Block) -> list[tuple[str, Any]]:
-    return [(key, getattr(block, key)) for key in type(block).model_fields]
 
 
 def _part(kind: type[B], block: Block) -> B:

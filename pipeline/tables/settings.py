@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from pipeline.common.block import Block, Number, Seed, Sparse, Unique, did_you_mean
+from pipeline.common.block import Block, Number, Seed, Unique, did_you_mean
 from pipeline.datasets.settings import LanguageCode, Languages, Origins
 
 Paper = Literal["mule", "smalr", "lessons"]
@@ -14,7 +14,7 @@ Queries = Literal["original", "translated"]
 Columns = dict[str, Languages]
 
 
-class Row(Sparse):
+class Row(Block):
     """A row of a table: an experiment, and how it is evaluated."""
 
     section: str | None = None
@@ -50,7 +50,7 @@ class Row(Sparse):
             yield ": leave `queries` out, consistency uses original queries"
 
 
-class Table(Sparse):
+class Table(Block):
     """A table of results."""
 
     paper: Paper | None = None

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pipeline.common.block import LARGEST, Block, Count, PathText, Rate, Seed, Sparse, Unique
+from pipeline.common.block import LARGEST, Block, Count, PathText, Rate, Seed, Unique
 from pipeline.datasets.settings import LanguageCode, Origins
 
 
@@ -122,7 +122,7 @@ class SelectionRules(Block):
     """
 
 
-class CaptionSelection(Sparse):
+class CaptionSelection(Block):
     """Which captions of a language an experiment of *Lessons* uses."""
 
     parts: Annotated[list[Part], Field(min_length=1), Unique]

@@ -63,7 +63,6 @@ with refusing():
     PLAN = Plan(SETTINGS)
     if workflow.is_main_process:  # not again in every job of a cluster
         check_paths(SETTINGS)
-        images.check_backbones(PLAN)
         captions.check_coverage(PLAN)
 
 
