@@ -1,17 +1,17 @@
 """Weights of CNNs, BERT and Marian, downloaded as the jobs that use them would."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.common.files import atomic_write
-from pipeline.settings.hub import HubModels
 
 
-def prefetch_models(models: HubModels, output: Path) -> None:
+def prefetch_models(output: Path, models: Sequence[str] = ()) -> None:
     """Download models into the Hugging Face cache ($HF_HOME), from which jobs load them without a network.
 
     Args:
-        models: JSON: `backbones`, names of timm; `bert`, a name on the hub; `marian`, revisions by name.
         output: list of the downloaded models to write, one per line.
+        models: `timm NAME`, `bert NAME`, `marian NAME` or, for a commit or tag, `marian NAME@REVISION`.
 
     Raises:
         InputError: a model could not be downloaded.
@@ -20,14 +20,14 @@ def prefetch_models(models: HubModels, output: Path) -> None:
     from pipeline.translation.marian import model_folder
     from pipeline.words.sentence_vectors import load_bert
 
-    for name in models.backbones:
-        hub_model(name)
-    if models.bert:
-        load_bert(models.bert, -1)
-    for name, revision in models.marian.items():
-        model_folder(name, revision)
-    berts = [models.bert] if models.bert else []
-    kinds = {"timm": models.backbones, "bert": berts, "marian": models.marian}
+    for model in models:
+        kind, name = model.split()
+        if kind == "timm":
+            hub_model(name)
+        elif kind == "bert":
+            load_bert(name, -1)
+        else:
+            name, _, revision = name.partition("@")
+            model_folder(name, revision or None)
     with atomic_write(output) as temporary:
-        lines = [f"{kind} {name}\n" for kind, names in kinds.items() for name in names]
-        temporary.write_text("".join(lines), encoding="utf-8")
+        temporary.write_text("".join(f"{model}\n" for model in models), encoding="utf-8")

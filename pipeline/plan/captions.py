@@ -12,8 +12,7 @@ from pipeline.datasets.sources import source_named
 from pipeline.plan import paths
 from pipeline.plan.cells import experiments_on
 from pipeline.plan.plan import Plan, files_in
-from pipeline.plan.requests import archives_at, requested_path
-from pipeline.plan.sources import public_files_of, published_texts
+from pipeline.plan.sources import archives_at, public_files_of, published_texts, requested_path
 from pipeline.settings.translations import translated_origins
 
 if TYPE_CHECKING:  # pandas is imported only where there are captions of the user's own

@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from pipeline.common.photographs import photographs_below
+from pipeline.common.errors import InputError
+from pipeline.common.photographs import is_archive, photographs_below
 from pipeline.datasets.settings import Dataset
 from pipeline.datasets.sources import source_named
 from pipeline.plan import paths
-from pipeline.plan.cells import translations_of
+from pipeline.plan.cells import experiments_on, translations_of
 from pipeline.plan.plan import Plan
-from pipeline.plan.requests import archives_at, how_to_ask, needs_photographs, requested_path
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.experiments import makeable_tables
-from pipeline.settings.hub import hub_models
+from pipeline.translation.settings import MarianProvider
 
 # Names in workflow/sources.csv.
 FASTTEXT = "dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.{language}.300.vec.gz"
@@ -23,6 +23,7 @@ MUSE = "dl.fbaipublicfiles.com/arrival/vectors/wiki.multi.{language}.vec"
 DICTIONARIES = "dl.fbaipublicfiles.com/arrival/dictionaries/en-{language}.txt"
 COCO = "images.cocodataset.org/zips/{archive}.zip"
 
+FLICKR30K = "flickr30k"  # key of `sources` for photographs that are available only on request
 # Published photographs: the archives that are unpacked, each into a folder of its own.
 PHOTOGRAPHS = {"flickr8k": ["flickr8k"], "mscoco": ["train2014", "val2014"]}
 
@@ -83,11 +84,20 @@ def _in_every_language(plan: Plan, pattern: str) -> list[str]:
     return [paths.SOURCE_FILE.format(file=name) for name in names if name in plan.sources]
 
 
-def prefetched_models(plan: Plan) -> str:
-    """Models of the Hugging Face hub that some table of this configuration uses."""
+def prefetched_models(plan: Plan) -> list[str]:
+    """Models of the Hugging Face hub that some table uses, as the stage names them."""
+    sets, bert = plan.settings.images.feature_sets().values(), plan.settings.bert.model
+    models = {f"timm {one.backbone}" for one in sets if one.weights == "timm" and not one.features}
+    if bert != "pretrain" and not os.path.isdir(bert):
+        models.add(f"bert {bert}")
     tables = [name for name in makeable_tables(plan.settings) if name in plan.tables]
-    pairs = {pair for _, pair in translations_of(plan, tables)}
-    return hub_models(plan.settings, sorted(pairs)).as_json()
+    for _, pair in translations_of(plan, tables):
+        provider = plan.settings.translation.provider_of(pair)
+        if isinstance(provider, MarianProvider):
+            name = provider.model_of(*pair.split("-"))
+            if not os.path.isdir(name):
+                models.add(f"marian {name}@{provider.revision}" if provider.revision else f"marian {name}")
+    return sorted(models)
 
 
 def archives(plan: Plan, archive: str) -> list[str]:
@@ -116,7 +126,7 @@ def unpacked_folders(plan: Plan, dataset: str) -> list[str]:
 def _own_photographs(plan: Plan, dataset: str) -> str:
     """The path of photographs that the user has, some of them on request."""
     images = str(plan.datasets[dataset].images)
-    return requested_path(plan, images) if images == "flickr30k" else images
+    return requested_path(plan, images) if images == FLICKR30K else images
 
 
 def own_folders(plan: Plan, dataset: str) -> list[str]:
@@ -140,4 +150,45 @@ def photographs_in_own_folders(plan: Plan, dataset: str) -> str:
 
 def missing_hint(plan: Plan, dataset: str) -> str:
     """How to obtain images that are given only on request; empty for others."""
-    return how_to_ask(plan, "flickr30k") if plan.datasets[dataset].images == "flickr30k" else ""
+    return how_to_ask(plan, FLICKR30K) if plan.datasets[dataset].images == FLICKR30K else ""
+
+
+# Data that are given on request.
+
+
+def _data_on_request(plan: Plan) -> dict[str, str]:
+    """Data available only on request: their names in workflow/sources.csv, by their key of `sources`."""
+    data_on_request = (plan.source(name).on_request for name in plan.datasets)
+    return {FLICKR30K: "on-request/flickr30k", **{data.key: data.name for data in data_on_request if data}}
+
+
+def needs_photographs(plan: Plan, dataset: str) -> bool:
+    """Whether a table's features are extracted from a data set's photographs."""
+    experiments = plan.settings.experiments_on(dataset)
+    names = {experiments[name].features for name in experiments_on(plan, dataset)}
+    sets = plan.settings.images.feature_sets()
+    return not all(sets[name].features for name in {None, *names})
+
+
+def how_to_ask(plan: Plan, key: str) -> str:
+    """How to obtain data that are given on request."""
+    row, path = plan.sources[_data_on_request(plan)[key]], getattr(plan.settings.sources, key)
+    return (
+        f"{row['dataset']} is given on request ({row['licence']}): {row['url']} says how to ask. "
+        f"Put the archive or folder at {path}, or set sources.{key} to its path."
+    )
+
+
+def requested_path(plan: Plan, key: str) -> str:
+    """Path of data on request; raises InputError if they are missing."""
+    path = str(getattr(plan.settings.sources, key))
+    if not os.path.exists(path):
+        public = "Meanwhile the target `downloads` fetches what is public, with this configuration."
+        raise InputError(f"{how_to_ask(plan, key)} {public}")
+    return path
+
+
+def archives_at(path: str) -> list[str]:
+    """The archive at a path, or the archives directly in a folder; empty for a folder of images."""
+    archives = [path] if os.path.isfile(path) else sorted(map(str, Path(path).iterdir()))
+    return [name for name in archives if is_archive(name) and os.path.isfile(name)]
