@@ -3,13 +3,11 @@
 from functools import cache
 
 from pipeline.plan import paths, tables
-from pipeline.plan.captions import caption_tables
 from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
 from pipeline.plan.images import image_list
 from pipeline.plan.plan import Plan
 from pipeline.plan.training import features, sentences
 from pipeline.plan.words import vocabularies
-from pipeline.report.settings import RetrievedSettings
 from pipeline.settings.translations import require_providers
 
 PAPERS = ("mule", "lessons", "smalr")
@@ -73,22 +71,14 @@ def figure_inputs(plan: Plan, number: str) -> dict[str, str | list[str]]:
     }
 
 
-def figure_settings(plan: Plan, number: str) -> RetrievedSettings:
-    return RetrievedSettings(number=int(number), seed=0, threads=1)
-
-
 # The report.
 
 
 def report_files(plan: Plan) -> dict[str, list[str]]:
-    """Files of the report by name; caption tables are of the data sets that its tables evaluate on."""
+    """Files of the report by name."""
     judged = bool(_papers(plan))
-    evaluated = {evaluation.dataset for evaluation in _evaluations(plan)}
     return {
         "comparisons": [f"{plan.results}/comparison/{name}.csv" for name in plan.settings.report],
-        "captions": [
-            path for name in plan.datasets if name in evaluated for path in caption_tables(plan, name)
-        ],
         "claims": [f"{plan.results}/claims.csv"] if judged else [],
         "claim_comparisons": [f"{plan.results}/comparison/claims.csv"] if judged else [],
         "figures": _figures(plan),

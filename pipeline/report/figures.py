@@ -18,7 +18,6 @@ from pipeline.images.crops import jpeg_of
 from pipeline.images.lists import read_image_list
 from pipeline.models.similarity import similarities
 from pipeline.report.pages import write_page
-from pipeline.report.settings import RetrievedSettings
 
 log = logging.getLogger("pipeline")
 
@@ -31,26 +30,28 @@ Numbers = NDArray[np.int64]
 
 
 def draw_retrieved(
-    settings: RetrievedSettings,
+    number: int,
     model: Path,
     features: Path,
     words: Sequence[Path],
     sentences: Sequence[Path],
     output: Path,
     images: Path | None = None,
+    seed: int = 0,
 ) -> None:
     """Write a page of examples from the test split, chosen by seed: some right, some wrong.
 
     Args:
-        settings: JSON: `number` of the figure in the paper, `seed` of the choice, `threads`.
+        number: of the figure in the paper.
         model: a trained model of several languages.
         features: image features.
         words: one vocabulary per language.
         sentences: own captions, tokenised.
         output: HTML to write.
         images: output of `find-images`; without it, no pictures are shown.
+        seed: of the choice.
     """
-    torch.set_num_threads(settings.threads)
+    torch.set_num_threads(1)
     network, record, vocabularies = model_and_vocabularies(model, words)
     originals = original_sentences(sentences, record.settings.languages, record.settings.caption_origins)
     corpus = evaluation_corpus(originals, vocabularies, record.settings, "test")
@@ -62,7 +63,7 @@ def draw_retrieved(
         sentences_of[language] = RankedSentences(
             scores.T.numpy(), part.image, _texts(originals[language], corpus.images)
         )
-    generator = np.random.default_rng(settings.seed)
+    generator = np.random.default_rng(seed)
     examples = _images(sentences_of, corpus.images, generator)
     queries = [
         _query(one, code, corpus.images, right, generator)
@@ -73,9 +74,9 @@ def draw_retrieved(
     names |= {near["image"] for query in queries if query for near in [*query["nearest"], query["own"]]}
     values = {
         **record.settings.model_dump(include={"scale", "dataset", "experiment"}),
-        "number": settings.number,
+        "number": number,
         "seed": record.settings.seed,
-        "chosen_by": settings.seed,
+        "chosen_by": seed,
         "test_images": len(corpus.images),
         "examples": examples,
         "queries": [query for query in queries if query],
@@ -103,11 +104,8 @@ def thumbnails(images: Path | None, names: list[str]) -> dict[str, str]:
     if images is None:
         return {}
     paths = read_image_list(images)
-    return {name: _data_uri(paths[name]) for name in names}
-
-
-def _data_uri(path: Path) -> str:
-    return f"data:image/jpeg;base64,{base64.b64encode(jpeg_of(path, SIDE, QUALITY)).decode()}"
+    contents = {name: base64.b64encode(jpeg_of(paths[name], SIDE, QUALITY)).decode() for name in names}
+    return {name: f"data:image/jpeg;base64,{content}" for name, content in contents.items()}
 
 
 def _texts(originals: pd.DataFrame, images: Sequence[str]) -> list[str]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.common.files import sha256
 from pipeline.report import plots, tables
 from pipeline.report.pages import main_of, write_page
 from pipeline.report.settings import ReportSettings
@@ -31,7 +30,6 @@ def write_report(
     claim_comparisons: Path | None = None,
     figures: Sequence[Path] = (),
     curves: Sequence[Path] = (),
-    captions: Sequence[Path] = (),
 ) -> None:
     """Write all results to one self-contained page.
 
@@ -45,7 +43,6 @@ def write_report(
         claim_comparisons: output of `judge-claims`, one comparison per line.
         figures: pages of `draw-retrieved`, and drawings, each the picture of the table of its name.
         curves: training curves.
-        captions: caption tables.
     """
     by_name = {path.as_posix().rpartition("comparison/")[2][: -len(".csv")]: path for path in comparisons}
     names = sorted(by_name, key=natural)
@@ -67,7 +64,6 @@ def write_report(
         "claims": list(_claims(claims, claim_comparisons)),
         "figures": [_figure(path) for path in figures if path.suffix == ".html"],
         "curves": _curves(curves, settings),
-        "captions": [[path, sha256(path)] for path in captions],
         "versions": sorted({(one.metadata["Name"].lower(), one.version) for one in distributions()}),
         "told": {name: list(block.items()) for name, block in settings.configured.items()},
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "

@@ -1,6 +1,6 @@
-"""Settings of the report and its figures."""
+"""Settings of the report."""
 
-from pipeline.common.block import Block, Count, Seed
+from pipeline.common.block import Block, Seed
 from pipeline.datasets.settings import Origins
 from pipeline.tables.settings import Table
 
@@ -18,11 +18,3 @@ class ReportSettings(Block):
     stands_for: dict[str, str]
     left_out: dict[str, list[str]]
     """rows that are not filled, by table"""
-
-
-class RetrievedSettings(Block):
-    """What a figure of retrieved images depends on besides its model."""
-
-    number: int
-    seed: Seed
-    threads: Count

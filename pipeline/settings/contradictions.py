@@ -43,10 +43,7 @@ NEEDS: list[tuple[str, object, dict[str, list[Any]]]] = [
 
 
 def contradictions(settings: Configuration) -> Iterator[str]:
-    """Every contradiction, as a line that names the keys and says what to do.
-
-    The rows that a user adds to a table are still apart, so that a line says where they are written.
-    """
+    """Every contradiction, as a line that names the keys and says what to do."""
     yield from all_contradictions("", settings)
     yield from _of_datasets(settings)
     for name, experiment in settings.experiments.items():
@@ -57,8 +54,8 @@ def contradictions(settings: Configuration) -> Iterator[str]:
             yield f"report: no table {name!r}{did_you_mean(name, names)}"
     for name, table in settings.tables.items():
         yield from _unknown_columns(settings, name, table)
-        for place, row in table.rows_by_place():
-            yield from _of_row(settings, f"tables.{name}.{place}.experiment", row)
+        for place, row in enumerate(table.rows):
+            yield from _of_row(settings, f"tables.{name}.rows.{place}.experiment", row)
 
 
 def _of_datasets(settings: Configuration) -> Iterator[str]:

@@ -37,12 +37,8 @@ def load(user: Mapping[str, Any]) -> Configuration:
         raise InputError(f"configuration: scale: found {scale!r:.100}, expected demo, flickr8k or paper")
     of_scale, values = _own_files(str(scale))
     values = _with_norwegian(merge(merge(values, of_scale), user))
-    written = Configuration.from_values(values, HEADING, context=LATER)
-    tables = {name: table.with_added_rows() for name, table in written.tables.items()}
-    settings = _with_own_tables(written.model_copy(update={"tables": tables}))
-    raise_together(
-        contradictions(settings.model_copy(update={"tables": settings.tables | written.tables})), HEADING
-    )
+    settings = _with_own_tables(Configuration.from_values(values, HEADING, context=LATER))
+    raise_together(contradictions(settings), HEADING)
     return settings
 
 

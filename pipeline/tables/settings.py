@@ -69,37 +69,34 @@ class Table(Block):
     """languages of each data set, in the paper's order: multi30k, mscoco, or one of yours"""
     rows: Annotated[list[Row], Field(min_length=1)]
     """the rows, each an experiment"""
-    add_rows: Annotated[list[Row], Field(min_length=1)] | None = None
+    add_rows: list[Row] | None = None
     """further rows, after those of the table, which need not be repeated"""
 
     @model_validator(mode="before")
     @classmethod
     def _with_numbers_and_methods(cls, values: Any) -> Any:
-        """The table as written, with the number and the method of rows that have none."""
-        if not isinstance(values, dict):
+        """The table with all rows in `rows`, and the number and the method of rows that have none."""
+        if not isinstance(values, dict) or not isinstance(values.get("rows"), list):
             return values
-        number, found = 0, dict(values)
-        for key in ("rows", "add_rows"):
-            if not isinstance(found.get(key), list):
-                continue
-            found[key] = list(found[key])
-            for place, row in enumerate(found[key]):
-                if isinstance(row, dict):
-                    row = {"row": number + 1, "method": row.get("experiment"), **row}
-                    number = row["row"] if isinstance(row["row"], int) else number
-                    found[key][place] = row
-        return found
+        found, number, rows = dict(values), 0, []
+        added = found.pop("add_rows") if isinstance(found.get("add_rows"), list) else []
+        for row in [*found["rows"], *added]:
+            if isinstance(row, dict):
+                row = {"row": number + 1, "method": row.get("experiment"), **row}
+                number = row["row"] if isinstance(row["row"], int) else number
+            rows.append(row)
+        return found | {"rows": rows}
 
     def contradictions(self) -> Iterator[str]:
         """Two rows share a number, or a row has a column that its table lacks."""
-        first: dict[int, str] = {}
-        for place, row in self.rows_by_place():
+        first: dict[int, int] = {}
+        for place, row in enumerate(self.rows):
             if first.setdefault(row.row, place) != place:
                 yield (
-                    f".{place}.row: found {row.row}, which is also the number of "
-                    f"{first[row.row]}; give each row its own number"
+                    f".rows.{place}.row: found {row.row}, which is also the number of "
+                    f"rows.{first[row.row]}; give each row its own number"
                 )
-            yield from (f".{place}.columns{line}" for line in self._unknown_columns(row.columns or {}))
+            yield from (f".rows.{place}.columns{line}" for line in self._unknown_columns(row.columns or {}))
 
     def _unknown_columns(self, columns: Columns) -> Iterator[str]:
         for column, languages in columns.items():
@@ -107,17 +104,6 @@ class Table(Block):
                 yield f": no column {column!r} in the table{did_you_mean(column, list(self.columns))}"
             for code in sorted(set(languages) - set(self.columns.get(column, languages))):
                 yield f".{column}: the table has no language {code!r} of this column"
-
-    def rows_by_place(self) -> Iterator[tuple[str, Row]]:
-        """Each row with where it is written, such as `rows.0` or `add_rows.0`."""
-        for number, row in enumerate(self.rows):
-            yield f"rows.{number}", row
-        for number, row in enumerate(self.add_rows or []):
-            yield f"add_rows.{number}", row
-
-    def with_added_rows(self) -> "Table":
-        """The table with the rows of `add_rows` after its own."""
-        return self.model_copy(update={"rows": [*self.rows, *(self.add_rows or [])], "add_rows": None})
 
 
 class TableSettings(Block):

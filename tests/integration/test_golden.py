@@ -30,6 +30,7 @@ LONGEST = 300  # characters of a setting that a listing shows
 BY_HAND = {
     *(("build-index", option) for option in ("device", "photographs", "workers")),
     ("compare", "metric"),
+    ("draw-retrieved", "seed"),
     *(("read-captions", option) for option in ("captioned-images", "origin")),
     *((stage, "sources") for stage in ("split", "read-captions", "read-caption-part")),
 }

@@ -206,11 +206,9 @@ MISTAKES = [
         "datasets.shapes.captions caption.csv",
         datasets={"shapes": {"captions": "caption.csv"}},
     ),
-    key("a folder for a file", "images.features images", images={"features": "images"}),
-    key(
-        "a file for a folder",
-        "datasets.shapes.images captions.csv",
-        datasets={"shapes": {"images": "captions.csv"}},
+    Mistake("a folder for a file", IMPORT.replace("features.h5", "images"), "images"),
+    Mistake(
+        "a file for a folder", FIND.replace("images images", "images captions.csv"), "captions.csv folder"
     ),
     key("an unset variable", "NOT_SET_ANYWHERE", images={"features": "$NOT_SET_ANYWHERE/f.h5"}),
     Mistake("no captions", SPLIT, "captions.csv", {"captions.csv": ""}),

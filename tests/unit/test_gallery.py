@@ -32,7 +32,6 @@ from pipeline.images.store import write_features
 from pipeline.models.model import ModelRecord
 from pipeline.models.settings import Model, ModelSettings
 from pipeline.report import figures
-from pipeline.report.settings import RetrievedSettings
 from pipeline.words.corpus import corpus_of
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary
 
@@ -223,11 +222,10 @@ def test_a_figure_shows_the_nearest_of_the_languages_own_candidates(project: Pro
     shown_sentences, shown_queries = set(), {}
     for seed in range(8):
         output = project.folder / "figure.html"
-        settings = RetrievedSettings(number=3, seed=seed, threads=1)
         words, read = (
             [project.folder / f"{code}.{ending}" for code in ("en", "de")] for ending in ("h5", "csv")
         )
-        figures.draw_retrieved(settings, Path("model.pt"), project.features, words, read, output)
+        figures.draw_retrieved(3, Path("model.pt"), project.features, words, read, output, seed=seed)
         examples, queries = output.read_text().split("<h2>The nearest images to a sentence</h2>")
         for example in examples.split('<div class="example">')[1:]:
             (image,) = re.findall(r'class="without">(\w)<', example)

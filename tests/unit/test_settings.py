@@ -343,8 +343,8 @@ CONTRADICTIONS: list[tuple[dict[str, Any], list[str]]] = [
         {**table({"experiment": "mule-full"}, pictures=["en"]), **dataset("pictures", **PICTURES)},
         ["no data set 'pictures'"],
     ),
-    (added(row=1), ["add_rows.0.row: found 1", "also the number of rows.0"]),
-    (added(row=20, experiment="nobody"), ["add_rows.0.experiment: no experiment 'nobody'"]),
+    (added(row=1), ["rows.11.row: found 1", "also the number of rows.0"]),
+    (added(row=20, experiment="nobody"), ["rows.11.experiment: no experiment 'nobody'"]),
 ]
 
 

@@ -25,10 +25,8 @@ rule draw_retrieved:
         "<results>/figure{number}.html",
     wildcard_constraints:
         number=either(pages.FIGURES),
-    params:
-        settings=for_job(pages.figure_settings),
     shell:
-        "python -m pipeline draw-retrieved --settings {params.settings:q} --model {input.model:q} "
+        "python -m pipeline draw-retrieved --number {wildcards.number} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
         "--images {input.images:q} --output {output:q} > {log:q} 2>&1"
 
@@ -47,5 +45,5 @@ rule write_report:
     shell:
         "python -m pipeline write-report --settings {params.settings:q} --comparisons {input.comparisons:q} "
         "--claims {input.claims:q} --claim-comparisons {input.claim_comparisons:q} --figures {input.figures:q} "
-        "--curves {input.curves:q} --captions {input.captions:q} --benchmarks {params.benchmarks:q} "
+        "--curves {input.curves:q} --benchmarks {params.benchmarks:q} "
         "--output {output:q} > {log:q} 2>&1"
