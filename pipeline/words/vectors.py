@@ -64,15 +64,22 @@ def read_model(path: Path, dimension: int) -> FastText:
         model = fasttext.load_model(str(path))
     if (found := model.get_dimension()) != dimension:
         raise InputError(f"{path}: has {found} dimensions; the setting `dimension` is {dimension}.")
+    if path.stat().st_size < _size(model):  # FastText reads it without a word, with any numbers as vectors
+        raise InputError(
+            f"{path}: cut short, or no model of word vectors. Make it again, or download it again."
+        )
     return model
+
+
+def _size(model: FastText) -> int:
+    """Bytes of the vectors of words and subwords, and of the vectors of the output layer."""
+    size: int = 4 * model.get_dimension() * (2 * len(model.words) + model.f.getArgs().bucket)
+    return size
 
 
 def write_model(model: FastText, path: Path) -> None:
     """Write a FastText model completely or not at all."""
-    # The vectors of words and subwords, and those of the output layer. FastText does not tell that a disk is
-    # full.
-    rows = 2 * len(model.words) + model.f.getArgs().bucket
-    check_disk_space(path, 4 * model.get_dimension() * rows)
+    check_disk_space(path, _size(model))  # FastText does not tell that a disk is full
     with atomic_write(path) as temporary:
         model.save_model(str(temporary))
 
@@ -103,7 +110,9 @@ def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vector
     what = "vectors in FastText's text format, whose first line has the numbers of words and dimensions"
     opened = gzip.open if path.suffix == ".gz" else open
     with (
-        reading(path, what, "Download it again, from its publisher."),
+        reading(
+            path, what, "Give such a file (.vec or .vec.gz), or a model of FastText that is unpacked (.bin)."
+        ),
         opened(path, "rt", encoding="utf-8", newline="\n") as lines,
     ):
         count, dimension = map(int, next(lines, "").split())

@@ -68,7 +68,7 @@ def vocabulary(language: str, words: list[str], vectors: dict[str, np.ndarray]) 
     if not with_vector:
         raise InputError(
             f"None of the {len(words)} words of the training captions has a vector. "
-            "Are the vectors in the captions' language?"
+            "Are the vectors in the captions' language, and separated by blanks?"
         )
     rows = np.stack([vectors[word] for word in with_vector]).astype(np.float32)
     return Vocabulary(language, [PADDING, *with_vector], np.vstack([np.zeros_like(rows[:1]), rows]))

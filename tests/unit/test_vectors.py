@@ -68,6 +68,9 @@ def test_a_model_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert all(np.array_equal(read[word], written[word]) and written[word].any() for word in words)
     with pytest.raises(InputError, match=r"a\.bin: has 8 dimensions; the setting `dimension` is 9"):
         read_model(tmp_path / "a.bin", 9)
+    (tmp_path / "cut.bin").write_bytes((tmp_path / "a.bin").read_bytes()[:-300])
+    with pytest.raises(InputError, match=r"cut\.bin: cut short"):
+        read_model(tmp_path / "cut.bin", 8)
 
 
 ROWS = [
