@@ -1,8 +1,10 @@
 """Mistakes in a command that Snakemake takes for something else, or answers with a stack.
 
-profiles/default/profile.yaml calls `check` when Snakemake reads it, before anything else.
+profiles/default/profile.yaml calls `check` when Snakemake reads it, before anything else. With another
+profile, workflow/rules/common.smk is the first to call it.
 """
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +34,7 @@ def check(arguments: Sequence[str]) -> None:
 def _taken_targets(values: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for option, given in values.items():
         for value in given[1:]:
-            if value.startswith(TARGETS):
+            if os.path.normpath(value).startswith(TARGETS):
                 yield f"{option} takes {value} for a value of its own; write -- before {value}"
 
 

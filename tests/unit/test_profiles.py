@@ -47,7 +47,7 @@ def test_only_one_machine_limits_its_gpus() -> None:
         ("--configfile bad.yaml --cores 2", r"bad\.yaml: not YAML"),
         ("--config seeds=[1] results/table4.csv", "--config takes results/table4.csv for a value of its own"),
         ("--forcerun train results/table4.csv", "--forcerun takes results/table4.csv"),
-        ("-R train results/table4.csv --cores 2", "--forcerun takes results/table4.csv"),
+        ("-R train ./results/table4.csv --cores 2", "--forcerun takes ./results/table4.csv"),
         ("--configfile good.yaml results/table4.csv", "--configfile takes results/table4.csv"),
         ("--config training.epochs=3", "expected KEY=VALUE, such as"),
         ("--config seeds=[1] -n --config gpu=1", "given twice"),

@@ -41,6 +41,7 @@ from pipeline.plan import (
 from pipeline.plan.cells import table_names
 from pipeline.plan.plan import Plan, either
 from pipeline.stages import STAGES
+from workflow import command_line
 
 
 @contextlib.contextmanager
@@ -62,6 +63,7 @@ with refusing():
     SETTINGS = reading.load(config)
     PLAN = Plan(SETTINGS)
     if workflow.is_main_process:  # not again in every job of a cluster
+        command_line.check(sys.argv[1:])  # again: other profiles have not called it
         check_paths(SETTINGS)
         captions.check_coverage(PLAN)
 
