@@ -142,6 +142,8 @@ class _Session(requests.Session):
         """The response to a request; raises `InputError` if the service is not available or refuses."""
         options |= {"timeout": _TIMEOUT, "allow_redirects": False}
         host = urlsplit(str(url)).hostname
+        if requests.utils.get_environ_proxies(str(url)):
+            host = f"{host} through the proxy of this environment (http_proxy, https_proxy)"
         pauses = iter(self.pauses)
         while True:
             time.sleep(max(0.0, self.next - time.monotonic()))

@@ -163,6 +163,14 @@ def test_an_absent_server_is_waited_for_and_then_reported(tmp_path: Path) -> Non
         web("http://127.0.0.1:9/m", tmp_path).translate(["A dog."])
 
 
+def test_a_proxy_that_is_in_the_way_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://user:secret@127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    with pytest.raises(InputError, match=r"127\.0\.0\.1 through the proxy .*http_proxy") as caught:
+        web("http://127.0.0.1:8/m", tmp_path).translate(["A dog."])
+    assert "secret" not in str(caught.value)
+
+
 def test_a_caption_that_is_too_long_for_the_service_blocks_no_other(
     service: Service, translate: Translate
 ) -> None:
