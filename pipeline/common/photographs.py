@@ -48,22 +48,22 @@ def is_of_a_program(path: str) -> bool:
 def photographs_below(folder: Path) -> list[str]:
     """Paths in a folder of the photographs below it, sorted; linked folders are searched too.
 
-    Copies and thumbnails of programs are left out, and counted in the log.
+    Copies and thumbnails of programs and broken links are left out, and counted in the log.
     """
     every = (
         os.path.relpath(os.path.join(parent, name), folder)
         for parent, _, names in os.walk(folder, followlinks=True)
         for name in filter(is_photograph, names)
     )
-    found, copies = [], 0
+    found, left_out = [], 0
     for path in every:
-        if is_of_a_program(path):
-            copies += 1
+        if is_of_a_program(path) or not (folder / path).exists():
+            left_out += 1
         else:
             found.append(path)
-    if copies:
+    if left_out:
         log.warning(
-            "%s: left out, as hidden or in system folders (@eaDir, ...): %d photographs", folder, copies
+            "%s: left out %d photographs: hidden, in folders like @eaDir, or broken links", folder, left_out
         )
     return sorted(found)
 

@@ -35,7 +35,7 @@ def unpack(archive: Sequence[Path], output: Path) -> int:
     names: dict[str, str] = {}
     for path in archive:
         require_file(path, "the archive of photographs", "Download it, or give another path.")
-        with reading(path, "a whole archive", "Download it again."):
+        with reading(path, "a whole archive", "Download it again, or unpack it and give the folder."):
             for member, content in files_in(path, _is_own):
                 name = PurePosixPath(member).name
                 if name in names:

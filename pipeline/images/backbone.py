@@ -206,7 +206,7 @@ def _fold_batch_norms(model: nn.Module, sample: Tensor) -> nn.Module:
 
 def _pretrained_network(settings: ExtractionSettings) -> Any:  # any timm model; they share no base class
     what = f"weights of timm's network {settings.backbone!r}"
-    with reading(Path(settings.weights), what, "Correct backbone or weights, or get the file again."):
+    with reading(Path(settings.weights), what, "Correct backbone or weights, or save only a state dict."):
         if settings.weights == "timm":
             return hub_model(settings.backbone)
         return _network_with(settings.backbone, weights_file(settings.weights))

@@ -35,6 +35,7 @@ def test_files_are_found_by_id_below_several_folders(tmp_path: Path) -> None:
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
+    (tmp_path / "a" / "1.gif").symlink_to("nothing")
     output = tmp_path / "images.csv"
     write_image_list([tmp_path / "a", tmp_path / "b"], ["3", "1", "é, ü", "2", "1"], "", output, True)
     found = read_image_list(output)
