@@ -18,11 +18,17 @@ pytestmark = [
 # A Slurm without accounting, and no need to spare its controller.
 HERE = ["--workflow-profile", "profiles/slurm", "--slurm-no-account", "--slurm-status-command", "squeue"]
 HERE += ["--slurm-init-seconds-before-status-checks", "2"]
-ROWS = [{"row": 1, "method": "MULE full", "experiment": "mule-full"}]
+LANGUAGES = ["en", "de"]
+FULL = {"branches": "shared", "captions": "human", "neighborhood": True, "pretraining": True}
+ROWS = [{"row": 1, "method": "MULE full", "experiment": "full-small"}]
 DEMO = {
     "scale": "demo",
     "sources": {"scenes": 36},
-    "tables": {"small": {"columns": {"multi30k": ["en", "de", "fr", "cs"]}, "rows": ROWS}},
+    "experiments": {
+        "full-small": {**FULL, "languages": LANGUAGES},
+        "embn": {"settings": {"training": {"epochs": 300}}},
+    },
+    "tables": {"small": {"columns": {"multi30k": LANGUAGES}, "rows": ROWS}},
 }
 
 
@@ -33,11 +39,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
         (folder / "project").mkdir()
         project = copy_of_project(folder / "project")
         project.edit("pipeline/training/loop.py", "CHECKPOINTS = 60.0", "CHECKPOINTS = 1.0")
+        project.configure(**DEMO)
         yield project
 
 
 def test_a_table_is_made_by_queued_jobs(project: Project) -> None:
-    project.configure(**DEMO)
     done = project.snakemake(*HERE, "cluster_check", "results/small.csv")
     output = done.stdout
     assert done.returncode == 0, output
@@ -49,7 +55,6 @@ def test_a_table_is_made_by_queued_jobs(project: Project) -> None:
 
 
 def test_a_cancelled_training_resumes_from_its_checkpoint(project: Project) -> None:
-    project.configure(**DEMO, experiments={"embn": {"settings": {"training": {"epochs": 300}}}})
     target = "work/demo/multi30k/experiments/embn-en/seed0/model.pt"
     checkpoint = project.folder / "work/demo/checkpoints/multi30k-embn-en-0.pt"
     with project.run_beside(*HERE, target) as running:
