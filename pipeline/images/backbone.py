@@ -116,8 +116,13 @@ def load_backbone(settings: ExtractionSettings, device: torch.device, batch: int
         raise InputError(f"crops of {crop} pixels do not fit an image resized to {resize}: set both or none.")
     shape = (batch * settings.crops, 3, crop, crop)
     pixels = torch.zeros(shape, device=device).contiguous(memory_format=torch.channels_last)
-    with torch.inference_mode():
-        dimension = int(model(pixels[:1]).shape[1])
+    try:
+        with torch.inference_mode():
+            dimension = int(model(pixels[:1]).shape[1])
+    except AssertionError as error:  # of timm's transformers
+        raise InputError(
+            f"backbone {settings.backbone!r}, crop {crop}: {error}. Leave out crop and resize."
+        ) from error
     if settings.dimension not in (None, dimension):
         raise InputError(
             f"features settings: dimension is {settings.dimension}, but backbone {settings.backbone!r} "

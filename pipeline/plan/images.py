@@ -6,10 +6,37 @@
 import os
 from pathlib import Path
 
+from pipeline.common.block import did_you_mean
+from pipeline.common.errors import raise_together
 from pipeline.images.lists import photographs_digest
-from pipeline.images.settings import FeatureSettings, Images
+from pipeline.images.settings import PAPERS_BACKBONE, FeatureSettings, Images
 from pipeline.plan import paths
 from pipeline.plan.plan import Plan
+
+# Backbones of config/scales, whose names need no check: looking them up takes seconds.
+_KNOWN = (PAPERS_BACKBONE, "vgg19.tv_in1k", "resnet50.tv_in1k", "tf_efficientnet_lite0")
+
+
+def check_backbones(plan: Plan) -> None:
+    """Check that timm has every configured backbone, and its weights if they are timm's.
+
+    Raises:
+        InputError: it lacks some, which are named with a similar name.
+    """
+    sets = [images for images in plan.settings.images.feature_sets().values() if not images.features]
+    asked = {images.backbone: images.weights for images in sets if images.backbone not in _KNOWN}
+    if not asked:
+        return
+    import timm
+
+    mistakes = []
+    for name, weights in asked.items():
+        if not timm.is_model(name):
+            mistakes.append(f"timm has no {name!r}{did_you_mean(name, timm.list_models())}")
+        elif weights == "timm" and not timm.models.is_model_pretrained(name):
+            tagged = timm.list_pretrained(f"{name.partition('.')[0]}.*")
+            mistakes.append(f"timm has no weights {name!r}{did_you_mean(name, tagged)}; or set `weights`")
+    raise_together(mistakes, "images.backbone:")
 
 
 def suffix_of(name: str | None) -> str:

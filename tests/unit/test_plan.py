@@ -264,12 +264,16 @@ def test_data_on_request_are_a_folder_or_an_archive_or_named_with_how_to_ask(tmp
     assert captions.requested_of_split(plan, "mscoco")[0] == str(folder)
 
 
-def test_another_backbone_takes_nothing_of_the_scale() -> None:
+def test_a_backbone_that_timm_lacks_is_refused_and_another_one_takes_nothing_of_the_scale() -> None:
     """Weights, dimension, crop and resize of the scale belong to its own backbone."""
     plan = plan_of(images={"backbone": "resnet18"})
+    images.check_backbones(plan)
     assert images.feature_settings(plan, "").as_values() == {
         **{"backbone": "resnet18", "weights": "timm", "crops": 10, "precision": "float32"}
     }
+    for backbone, message in (("resnet51", "has no 'resnet51'"), ("resnet18.tv", "'resnet18.tv_in1k'")):
+        with pytest.raises(InputError, match=message):
+            images.check_backbones(plan_of(images={"backbone": backbone}))
 
 
 def test_photographs_are_a_folder_or_an_archive_that_is_unpacked(tmp_path: Path) -> None:

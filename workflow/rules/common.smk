@@ -65,6 +65,7 @@ with refusing():
     if workflow.is_main_process:  # not again in every job of a cluster
         command_line.check(sys.argv[1:])  # again: other profiles have not called it
         check_paths(SETTINGS)
+        images.check_backbones(PLAN)
         captions.check_coverage(PLAN)
 
 
