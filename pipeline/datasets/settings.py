@@ -121,7 +121,7 @@ class Dataset(SourceKeys):
 
 
 class Sources(Block):
-    """Where published files are downloaded from, data on request lie, and how large the demo is."""
+    """Where published files are downloaded from, where data on request are, and how large the demo is."""
 
     mirror: PathText | None = None
     """a folder or an http(s) address laid out as HOST/PATH, or null: the publishers' own servers"""

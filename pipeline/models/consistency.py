@@ -88,8 +88,8 @@ def fit(
 def triplet_loss(combiner: Combiner, queries: ScoredQueries, triplets: Triplets, weights: Matching) -> Tensor:
     """Equation 3 on combined scores s, whose distance is 1 - s: mean of the k largest [m + s- - s+]+.
 
-    For each sentence among the other images, and for each image with each of its sentences among the
-    sentences of others.
+    s- is a score of a sentence with another image, or of an image with another image's sentence; the latter
+    count once for each sentence of the image.
     """
     images, image_of = queries.scores.shape[1], queries.image_of
     scores, own = combiner(queries.scores), image_of[:, None] == torch.arange(images)  # both (B, n)

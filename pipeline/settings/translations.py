@@ -91,7 +91,7 @@ def evaluation_pairs(settings: Configuration, dataset: str, name: str, queries: 
 
 
 def consistency_pairs(settings: Configuration, dataset: str, name: str) -> list[str]:
-    """Pairs by which queries in a language with human captions get into the experiment's other languages."""
+    """Pairs that translate queries with human captions into the experiment's other languages."""
     languages = settings.experiments_on(dataset)[name].languages
     human = settings.datasets[dataset].human_languages
     return [
