@@ -2,11 +2,6 @@
 
 import sys
 
-from pipeline.common.signals import exit_on_interrupt
-
-if __name__ == "__main__":
-    exit_on_interrupt()  # before the imports below, which take longest
-
 from pipeline import cli
 from pipeline.stages import STAGES
 

@@ -42,11 +42,7 @@ LATER = object()  # validation context: contradictions are not raised, but colle
 
 
 class Contradictions(ValueError):
-    """Keys of a block that are each valid but do not fit together, as `Block.contradictions` gives them."""
-
-    def __init__(self, lines: Sequence[str]):
-        super().__init__(*lines)
-        self.lines = lines
+    """Keys of a block that are each valid but do not fit together: `args` are `Block.contradictions`."""
 
 
 class Block(BaseModel):
@@ -72,7 +68,7 @@ class Block(BaseModel):
     @model_validator(mode="after")
     def _consistent(self, info: ValidationInfo) -> Self:
         if info.context is not LATER and (lines := list(self.contradictions())):
-            raise Contradictions(lines)
+            raise Contradictions(*lines)
         return self
 
     @classmethod
@@ -171,7 +167,7 @@ def _lines(kind: type[Block], error: ErrorDetails) -> Iterator[str]:
     where = ".".join(str(part) for part in location if part != "[key]")
     cause = error.get("ctx", {}).get("error")
     if isinstance(cause, Contradictions):
-        yield from (f"{where}{line}".lstrip(".: ") for line in cause.lines)
+        yield from (f"{where}{line}".lstrip(".: ") for line in cause.args)
     elif error["type"] == "extra_forbidden":
         fields = _block_at(kind, location[:-1]).model_fields
         key, names = str(location[-1]), [field.alias or name for name, field in fields.items()]

@@ -19,7 +19,6 @@ log = logging.getLogger("pipeline")
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 POLL_INTERVAL = 1.0  # seconds between two checks for a free GPU
-LOG_EVERY = 300.0  # seconds between two log messages about waiting
 
 _slots: list[socket.socket] = []  # the kernel closes them when the process ends, however it ends
 
@@ -79,15 +78,13 @@ def _asked_of_driver(what: str) -> list[str]:
 
 
 def _first_free(devices: list[str]) -> str:
-    last_message = float("-inf")
-    while True:
-        for name in devices:
-            if _claim(name):
-                return name
-        if time.monotonic() - last_message >= LOG_EVERY:
+    waits = False
+    while not (free := next(filter(_claim, devices), "")):
+        if not waits:
             log.info("waiting for a GPU: other jobs hold %s", ", ".join(devices))
-            last_message = time.monotonic()
+        waits = True
         time.sleep(POLL_INTERVAL)
+    return free
 
 
 def _claim(name: str) -> bool:

@@ -1,6 +1,5 @@
 """SIGTERM, SIGINT (Ctrl-C) and SIGHUP: a stage ends at once, with a sentence."""
 
-import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,12 +19,6 @@ class Interrupted(BaseException):
         name = signal.Signals(number).name
         super().__init__(f"ended by {name}. What was finished is kept. Run the same command again to resume.")
         self.number = number
-
-
-def exit_on_interrupt() -> None:
-    """Let Ctrl-C end the process at once and without a traceback, for a time in which nothing can be lost."""
-    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-        signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
 
 
 @contextmanager
