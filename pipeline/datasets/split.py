@@ -18,8 +18,6 @@ Split = dict[str, str]  # image -> train, val or test, in the order of the data 
 
 COLUMNS = ["image", "split"]
 
-_MAX_SHOWN = 5  # names of wrong images in a message
-
 
 def whole_split(images: Iterable[str], split: Mapping[str, str]) -> Split:
     """The split of all images, in their order; images that `split` lacks are for training."""
@@ -75,7 +73,7 @@ def read_split(path: Path) -> Split:
     wrong = [row["split"] for row in rows if row["split"] not in SPLITS]
     again = [image for image, count in Counter(images).items() if count > 1]
     mistakes = [f"{len(wrong)} splits are not train, val or test, first {wrong[0]!r}"] if wrong else []
-    mistakes += [f"{len(again)} images are in it more than once: {_first_few(again)}"] if again else []
+    mistakes += [f"{len(again)} images are in it more than once, first {again[0]!r}"] if again else []
     raise_together(mistakes, f"{path}: not a split of images:")
     return {row["image"]: row["split"] for row in rows}
 
@@ -93,9 +91,3 @@ def predefined_split(path: Path, image_list: Path | None = None) -> Split:
         mistakes.append(f"{len(split_of_names) - len(split)} images are in it under more than one name")
     raise_together(mistakes, f"{path}: not a split of images:")
     return {image: split[image] for image in limit_to_list(split, image_list)}
-
-
-def _first_few(names: list[str]) -> str:
-    """The first few of some names, and how many more there are."""
-    more = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
-    return ", ".join(names[:_MAX_SHOWN]) + more

@@ -53,26 +53,14 @@ def tokenize_captions(captions: Path, language: str, output: Path) -> None:
         output: sentence table to write.
 
     Raises:
-        InputError: as `tokenize`; the message names the table.
+        InputError: the table has no captions in the language, or as `with_tokens`.
     """
-    try:
-        sentences = tokenize(read_captions(captions), language)
-    except InputError as error:
-        raise InputError(f"{captions}: {error}") from None
-    write_sentences(sentences, output)
-
-
-def tokenize(captions: pd.DataFrame, language: str) -> pd.DataFrame:
-    """Sentence table of one language of a caption table; captions without a word are left out and logged.
-
-    Raises:
-        InputError: the table has no captions in the language, or the language has no tokeniser.
-    """
-    of_language = captions[captions["language"] == language]
+    table = read_captions(captions)
+    of_language = table[table["language"] == language]
     if of_language.empty:
-        languages = ", ".join(sorted(captions["language"].unique()))
-        raise InputError(f"There are no captions in {language!r}; the table has {languages}.")
-    return with_tokens(of_language, language)
+        languages = ", ".join(sorted(table["language"].unique()))
+        raise InputError(f"{captions}: no captions in {language!r}; the table has {languages}.")
+    write_sentences(with_tokens(of_language, language), output)
 
 
 def with_tokens(captions: pd.DataFrame, language: str) -> pd.DataFrame:

@@ -49,18 +49,12 @@ class _Box:
 
 def _layout(scene: Scene, random: Random) -> list[_Box]:
     """Objects on the ground side by side in order, perhaps one pair in depth; flying objects above."""
-    ground = _order(scene)
-    boxes = _row([group for group in ground if not group.flies], 205, random)
-    boxes += _row([group for group in ground if group.flies], 96, random)
+    groups = scene.groups[::-1] if scene.relation == "right_of" else scene.groups
+    boxes = _row([group for group in groups if not group.flies], 205, random)
+    boxes += _row([group for group in groups if group.flies], 96, random)
     if scene.relation in ("in_front_of", "behind"):
         boxes = _in_depth(scene, boxes, random)
     return boxes
-
-
-def _order(scene: Scene) -> list[Group]:
-    """The groups from left to right."""
-    groups = list(scene.groups)
-    return groups[::-1] if scene.relation == "right_of" else groups
 
 
 def _row(groups: list[Group], foot: float, random: Random) -> list[_Box]:

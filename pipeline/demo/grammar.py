@@ -81,8 +81,8 @@ class Language:
         return self.finish(_render(template, fillers, frozenset()))
 
     def _phrase(self, mention: Mention, random: Random) -> Phrase:
-        words = {kind: random.choice(self.lexicon[kind][key]) for kind, key in mention.words.items()}
-        kind = concepts().objects[mention.words["noun"]].phrase
+        words = {kind: random.choice(self.lexicon[kind][key]) for kind, key in mention.items()}
+        kind = concepts().objects[mention["noun"]].phrase
         return Phrase({**self.words, **words}, random.choice(self.phrases[kind]))
 
     def finish(self, text: str) -> str:

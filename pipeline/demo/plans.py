@@ -6,12 +6,8 @@ from random import Random
 from pipeline.demo.concepts import concepts
 from pipeline.demo.scenes import Group, Scene
 
-
-@dataclass(frozen=True)
-class Mention:
-    """An object as mentioned: kind of word -> concept, for noun, number and perhaps colour and size."""
-
-    words: dict[str, str]
+# An object as mentioned: kind of word -> concept, for noun, number and perhaps colour and size.
+Mention = dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,7 @@ def _mention(group: Group, random: Random) -> Mention:
         words["colour"] = group.colour
     if group.size and random.random() < 0.6:
         words["size"] = group.size
-    return Mention(words)
+    return words
 
 
 def _doing(group: Group, random: Random) -> dict[str, str]:

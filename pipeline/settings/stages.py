@@ -28,7 +28,6 @@ from pipeline.training.settings import (
     PretrainSettings,
     Resources,
     SmalrParameterSettings,
-    TaskResources,
     TaskTraining,
     TrainingSchedule,
     TrainSettings,
@@ -104,7 +103,7 @@ def lessons_settings(settings: Configuration, dataset: str, name: str, seed: int
         c2c=experiment.c2c,
         stop_on=experiment.stop_on or experiment.languages,
         lessons=lessons,
-        training=_part(TaskResources, blocks.training),
+        training=_part(Resources, blocks.training),
         caption_origins={code: origin for code, origin in origins.items() if code in experiment.languages},
     )
 

@@ -180,10 +180,6 @@ class TrainSettings(DataSettings, ModelSettings):
     training: TrainingSchedule
 
 
-class TaskResources(Resources):
-    """Keys of `training` that *Lessons*' trainings depend on."""
-
-
 class LessonsSettings(RunSettings, ModelSettings):
     """What the training of an experiment with a selection depends on; a model file records it."""
 
@@ -191,7 +187,7 @@ class LessonsSettings(RunSettings, ModelSettings):
     c2c: bool
     stop_on: list[LanguageCode]
     lessons: TaskTraining
-    training: TaskResources
+    training: Resources
 
 
 class ParameterSettings(Block):

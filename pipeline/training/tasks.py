@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pipeline.common.errors import InputError
@@ -29,19 +30,14 @@ def caption_pairs(images: Sequence[Rows], first_rows: Sequence[int]) -> Rows:
     Returns:
         (P, 2) rows among the captions of all languages.
     """
-    pairs_of_languages = [np.empty((0, 2), np.int64)]
-    for first, second in combinations(range(len(images)), 2):
-        pairs = _of_the_same_image(images[first], images[second])
-        pairs_of_languages.append(pairs + np.array([first_rows[first], first_rows[second]]))
-    return np.concatenate(pairs_of_languages)
-
-
-def _of_the_same_image(first: Rows, second: Rows) -> Rows:
-    """(P, 2) places of all pairs of a first and a second caption of the same image; both ascend by image."""
-    start, end = np.searchsorted(second, first, "left"), np.searchsorted(second, first, "right")
-    count = end - start
-    offset = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    return np.stack([np.repeat(np.arange(len(first)), count), np.repeat(start, count) + offset], axis=1)
+    tables = [
+        pd.DataFrame({"image": of_language, "row": first + np.arange(len(of_language))})
+        for of_language, first in zip(images, first_rows, strict=True)
+    ]
+    pairs = [
+        one.merge(other, on="image")[["row_x", "row_y"]].to_numpy() for one, other in combinations(tables, 2)
+    ]
+    return np.concatenate([np.empty((0, 2), np.int64), *pairs])
 
 
 class TaskSampler:

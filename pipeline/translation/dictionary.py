@@ -44,7 +44,6 @@ class DictionaryTranslator:
     ):
         self.source, self.target = source, target
         self.target_words: Counter[str] = target_words or Counter()
-        self.words = self.translated = 0  # words so far, and known words among them
         self._best = {
             # max() keeps the first of equals.
             word: max(candidates, key=lambda candidate: self.target_words[candidate])
@@ -60,9 +59,7 @@ class DictionaryTranslator:
         ]
 
     def _word(self, word: str) -> list[str]:
-        self.words += 1
         if translations := [self._best[part] for part in self._parts(word)]:
-            self.translated += 1
             return translations
         stays = word.isdecimal() or (len(word) > _MAX_SHORT and word in self.target_words)
         return [word] if stays else []

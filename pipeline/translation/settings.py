@@ -170,11 +170,8 @@ class Translation(Block):
     """requests to a web service; it changes no translation and reruns nothing"""
 
     def contradictions(self) -> Iterator[str]:
-        if (
-            isinstance(marian := self.default, MarianProvider)
-            and marian.provider == "marian"
-            and ("{target}" not in marian.model or marian.prefix)
-        ):
+        marian = self.default
+        if isinstance(marian, MarianProvider) and ("{target}" not in marian.model or marian.prefix):
             yield (
                 f".default: model {marian.model!r} with prefix {marian.prefix!r} serves one target language "
                 "only; write {target} where its code stands, or put the model under translation.pairs"

@@ -53,7 +53,7 @@ def all_captions(grammar: Language, plan: Plan) -> set[str]:
 
 
 def mention(noun: str, number: int = 1, **attributes: str) -> Mention:
-    return Mention({"noun": noun, "number": str(number), **attributes})
+    return {"noun": noun, "number": str(number), **attributes}
 
 
 DOG_BY_CAR = Plan(
@@ -109,10 +109,10 @@ def test_a_plan_contains_only_what_the_scene_has_and_every_plan_is_drawn() -> No
         plan = draw_plan(scene, random)
         drawn.add((plan.frame, frozenset(plan.slots)))
         for mention in plan.mentions.values():
-            group = next(group for group in scene.groups if group.kind == mention.words["noun"])
-            assert mention.words["number"] == str(group.count)
-            assert mention.words.get("colour", group.colour) == group.colour
-            assert mention.words.get("size", group.size) == group.size
+            group = next(group for group in scene.groups if group.kind == mention["noun"])
+            assert mention["number"] == str(group.count)
+            assert mention.get("colour", group.colour) == group.colour
+            assert mention.get("size", group.size) == group.size
         assert plan.words.get("background", scene.background) == scene.background
     assert drawn == {(frame, frozenset(slots)) for frame, every in FRAMES.items() for slots in every}
 
@@ -123,7 +123,7 @@ def test_the_relation_is_reversed_with_the_roles() -> None:
     for _ in range(400):
         plan = draw_plan(scene, random)
         if plan.frame == "relation":
-            seen.add((plan.mentions["subject"].words["noun"], plan.words["relation"]))
+            seen.add((plan.mentions["subject"]["noun"], plan.words["relation"]))
     assert seen == {("dog", "left_of"), ("dog", "beside"), ("car", "right_of"), ("car", "beside")}
 
 

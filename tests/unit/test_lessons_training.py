@@ -23,7 +23,7 @@ from pipeline.training.data import Inputs
 from pipeline.training.lessons import (
     captions_and_sampler,
 )
-from pipeline.training.settings import LessonsSettings, TaskResources, TaskTraining
+from pipeline.training.settings import LessonsSettings, Resources, TaskTraining
 from pipeline.words.corpus import Corpus, LanguageCorpus
 from pipeline.words.selection import select_captions
 from pipeline.words.settings import CaptionSelection, SelectionSettings
@@ -49,7 +49,7 @@ SETTINGS: dict[str, Any] = LessonsSettings(
     c2c=True,
     stop_on=["en", "de"],
     lessons=TaskTraining(batch_size=8, validate_every=10, patience=3, max_steps=200, learning_rate=0.02),
-    training=TaskResources(threads=1, precision="float32"),
+    training=Resources(threads=1, precision="float32"),
 ).model_dump()
 
 

@@ -137,7 +137,7 @@ def test_sizes_and_schedule_are_as_published() -> None:
     """Wehrmann et al. 2019 by its code, at scale paper; L-LIWE's characters have five times the numbers."""
     paper = reading.load({"scale": "paper"})
     for name, characters in (("liwe-s-ten", 24), ("liwe-l-ten", 120), ("liwe-s-two", 24), ("liwe-s-en", 24)):
-        made = stage_settings.experiment_settings(paper, "multi30k", name, 0)
+        made = stage_settings.train_settings(paper, "multi30k", name, 0)
         assert made.liwe.as_values() == {
             "character_dim": characters, "max_word_length": 26, "layers": [384, 448, 300], "margin": 0.2,
             "image_base": 0.991, "caption_base": 0.91,

@@ -23,7 +23,6 @@ from pipeline.datasets.sources.mscoco import (
     ENGLISH,
     LANGUAGES,
     SOURCE,
-    Images,
     mscoco_captions,
     read_images,
 )
@@ -46,14 +45,14 @@ def sources(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def images(sources: Path) -> Images:
+def images(sources: Path) -> tuple[list[str], set[str]]:
     return read_images(sources, sources / published.COCO_CN)
 
 
 def read(sources: Path, coco_cn: Path | None = None) -> pd.DataFrame:
     """Captions of all images in all languages."""
     given = coco_cn or sources / published.COCO_CN
-    split = dict.fromkeys(read_images(sources, given).with_captions, "train")
+    split = dict.fromkeys(read_images(sources, given)[0], "train")
     return pd.concat(
         caption_table(mscoco_captions(sources, given, language, split)) for language in LANGUAGES
     )
@@ -86,7 +85,7 @@ def test_translations_are_not_independent_captions(sources: Path) -> None:
     lines = {"human-written": "COCO_val2014_000000000042#0\t猫", "manually-translated": f"{NINE}#0\t狗"}
     for kind, line in lines.items():
         (folder / f"imageid.{kind}-caption.txt").write_text(line, encoding="utf-8")
-    assert read_images(sources, folder).in_all == set()
+    assert read_images(sources, folder)[1] == set()
 
 
 @pytest.mark.parametrize("form", ["folder", "deep folder", "zip"])
@@ -112,14 +111,14 @@ def _rewrite(path: Path, contents: dict[str, dict[str, list[dict[str, object]]]]
 
 
 def test_neither_table_nor_split_depends_on_the_order_in_the_files(sources: Path) -> None:
-    expected, drawable = read(sources), images(sources).in_all
+    expected, drawable = read(sources), images(sources)[1]
     contents = _annotations(sources / ENGLISH)
     for content in contents.values():
         for listed in content.values():
             random.Random(1).shuffle(listed)
     _rewrite(sources / ENGLISH, dict(reversed(contents.items())))
     pd.testing.assert_frame_equal(read(sources), expected)
-    assert sampled_split(images(sources).in_all, 1, 1, 7) == sampled_split(drawable, 1, 1, 7)
+    assert sampled_split(images(sources)[1], 1, 1, 7) == sampled_split(drawable, 1, 1, 7)
 
 
 @pytest.mark.parametrize(

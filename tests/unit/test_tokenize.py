@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.sources.multi30k import FOLDER
-from pipeline.datasets.table import caption_table, write_captions
-from pipeline.datasets.tokenize import moses, tokenize, tokenize_captions, tokenizer
+from pipeline.datasets.table import caption_table, read_sentences, write_captions
+from pipeline.datasets.tokenize import moses, tokenize_captions, tokenizer
 
 MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
 
@@ -88,12 +88,14 @@ def test_tokens_are_words_that_a_table_can_join(language: str, caption: str) -> 
 def test_a_table_of_captions_without_words_is_refused(tmp_path: Path) -> None:
     captions = caption_table([("1", "train", "en", "…!", "human", "")])
     write_captions(captions, tmp_path / "captions.csv")
-    with pytest.raises(InputError, match=r"captions.csv: None of the 1 captions in 'en' has a word"):
+    with pytest.raises(InputError, match=r"None of the 1 captions in 'en' has a word"):
         tokenize_captions(tmp_path / "captions.csv", "en", tmp_path / "tokens.csv")
     assert not (tmp_path / "tokens.csv").exists()
 
 
-def test_a_sentence_table_keeps_one_language_and_no_empty_row(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_sentence_table_keeps_one_language_and_no_empty_row(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     captions = caption_table(
         [
             ("1", "train", "en", "A Dog.", "human", ""),
@@ -102,8 +104,10 @@ def test_a_sentence_table_keeps_one_language_and_no_empty_row(caplog: pytest.Log
             ("2", "test", "en", "Cats", "google", "de"),
         ]
     )
+    write_captions(captions, tmp_path / "captions.csv")
     with caplog.at_level(logging.WARNING, "pipeline"):
-        sentences = tokenize(captions, "en")
+        tokenize_captions(tmp_path / "captions.csv", "en", tmp_path / "tokens.csv")
+    sentences = read_sentences(tmp_path / "tokens.csv")
     assert list(sentences["tokens"]) == ["a dog", "cats"]
     assert list(sentences["origin"]) == ["human", "google"]
     assert "1 of 3 captions in en have no word" in caplog.text

@@ -81,7 +81,6 @@ def test_words_that_are_not_in_the_dictionary(tmp_path: Path) -> None:
     translator = DictionaryTranslator("en", "de", [_german(tmp_path)], counts)
     sentences = ["A dog has 2 Frisbees", "a Frisbee", "a zebra", "dog."]
     assert translator.translate(sentences) == ["hund 2", "frisbee", "", "hund"]
-    assert (translator.words, translator.translated) == (10, 2)
 
 
 def test_chinese_words_are_read_as_their_longest_known_parts(tmp_path: Path) -> None:

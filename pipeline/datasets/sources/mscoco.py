@@ -10,7 +10,7 @@ import logging
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import reading
@@ -41,19 +41,15 @@ _CHINESE_LINE = re.compile(
 Row = tuple[str, str, int, str]  # image, source language, number, caption
 
 
-class Images(NamedTuple):
-    """Sorted images with captions, and the images with independent captions in all three languages."""
-
-    with_captions: list[str]
-    in_all: set[str]
-
-
-def read_images(folder: Path, coco_cn: Path) -> Images:
-    """Images of MSCOCO 2014 by their captions in all three languages; ids as COCO_train2014_000000000009.
+def read_images(folder: Path, coco_cn: Path) -> tuple[list[str], set[str]]:
+    """Images of MSCOCO 2014 that have captions, and those with independent captions in all three languages.
 
     Args:
         folder: published files, laid out as HOST/PATH.
         coco_cn: COCO-CN as given by its authors: its folder, or the archive of it.
+
+    Returns:
+        ids such as COCO_train2014_000000000009, the first sorted.
 
     Raises:
         InputError: a file is missing or cannot be read.
@@ -67,7 +63,7 @@ def read_images(folder: Path, coco_cn: Path) -> Images:
         rows = list(_rows(folder, coco_cn, language, image_of))
         with_captions |= {image for image, _, _, caption in rows if caption}
         independent.append({image for image, source, _, caption in rows if caption and not source})
-    return Images(sorted(with_captions), set.intersection(*independent))
+    return sorted(with_captions), set.intersection(*independent)
 
 
 def mscoco_captions(
@@ -141,9 +137,9 @@ def _read_split(keys: StageKeys, inputs: Inputs) -> Split:
     if keys.split:
         return predefined_split(Path(keys.split), inputs.image_list)
     assert inputs.on_request is not None, "the stage asks for it"
-    captioned_images = read_images(inputs.downloads, inputs.on_request)
-    images = limit_to_list(captioned_images.with_captions, inputs.image_list)
-    candidates = captioned_images.in_all & set(images)
+    with_captions, in_all = read_images(inputs.downloads, inputs.on_request)
+    images = limit_to_list(with_captions, inputs.image_list)
+    candidates = in_all & set(images)
     assert keys.sample_size, "the other group of split_keys"
     sample = sampled_split(candidates, keys.sample_size, keys.sample_size, keys.split_seed or 0)
     return whole_split(images, sample)
