@@ -60,7 +60,7 @@ def build_index(
             features come from another network or other crops than the model was trained on.
     """
     search_model = load(model, device)
-    table = _caption_table(captions, split, search_model.languages)
+    table = _caption_table(captions, split)
     if photographs and not features:
         if not (found := photographs_below(photographs)):
             raise InputError(f"{photographs}: no photographs in it. Give the folder of the photographs.")
@@ -90,15 +90,10 @@ def ids_by_name(images: Iterable[str]) -> dict[str, str]:
     return {name: same[0] for name, same in ids.items()}
 
 
-def _caption_table(captions: Sequence[Path], split: str, languages: Sequence[str]) -> pd.DataFrame:
+def _caption_table(captions: Sequence[Path], split: str) -> pd.DataFrame:
     if not captions:
         return pd.DataFrame(columns=COLUMNS)
     table = pd.concat([read_captions(path) for path in captions], ignore_index=True)
-    if unread := sorted(set(table["language"]) - set(languages)):
-        raise InputError(
-            f"There are captions in {', '.join(unread)}, which the model does not read; it reads "
-            f"{', '.join(languages)}. Leave their tables out."
-        )
     return table if split == "all" else table[table["split"] == split]
 
 

@@ -18,7 +18,7 @@ from pipeline.models.hybrid import WordRows, assignment
 from pipeline.models.losses.neighborhood import neighborhood_loss
 from pipeline.models.losses.triplets import PLANS, Comparison, Segment, compare, hinge_loss
 from pipeline.training.batches import Batch, Sampler
-from pipeline.training.data import Inputs, TrainingData, training_data
+from pipeline.training.data import Inputs, training_data
 from pipeline.training.loop import Job, train_steps, training_device
 from pipeline.training.objective import batch_segments
 from pipeline.training.settings import AssignSettings
@@ -75,7 +75,18 @@ def assign(
         rate=lambda step: training.learning_rate,
         validate=lambda: {"entries": float(_count_used(model, features))},
     )
-    _write(model, features, data, settings.hybrid.frequent_words, output, table)
+    entry_of = {language: model.best_entry(vectors).cpu() + 1 for language, vectors in features.items()}
+    own_words = settings.hybrid.frequent_words
+    rows = {
+        language: WordRows(own_rows(captions, len(features[language]), own_words), entry_of[language])
+        for language, captions in data.corpus.languages.items()
+    }
+    entries, rows = used_entries(model.entries.weight.detach().cpu(), rows)
+    by_entry = assignment_table(rows, data.vocabularies)
+    log.info("%d words share %d entries", len(by_entry), len(entries))
+    write_torch(assignment(entries, rows), output)
+    with atomic_write(table) as temporary:
+        by_entry.to_csv(temporary, index=False, lineterminator="\n")
     job.keep_outputs()
 
 
@@ -88,27 +99,6 @@ def check_pairs(batches: Sampler, settings: AssignSettings) -> None:
             "image, in different languages or (assignment.pairs: all) in the same, and there are none. Take "
             "more `languages`, `captions` or training.sentences_per_image, or embedding universal."
         )
-
-
-def _write(
-    model: Assignment,
-    features: Mapping[str, Tensor],
-    data: TrainingData,
-    own_words: int,
-    output: Path,
-    table: Path,
-) -> None:
-    entry_of = {language: model.best_entry(vectors).cpu() + 1 for language, vectors in features.items()}
-    rows = {
-        language: WordRows(own_rows(captions, len(features[language]), own_words), entry_of[language])
-        for language, captions in data.corpus.languages.items()
-    }
-    entries, rows = used_entries(model.entries.weight.detach().cpu(), rows)
-    by_entry = assignment_table(rows, data.vocabularies)
-    log.info("%d words share %d entries", len(by_entry), len(entries))
-    write_torch(assignment(entries, rows), output)
-    with atomic_write(table) as temporary:
-        by_entry.to_csv(temporary, index=False, lineterminator="\n")
 
 
 def scoring_inputs(vectors: Tensor) -> Tensor:

@@ -91,13 +91,16 @@ def training_data(
     corpus.languages = {code: _with_known_words(part, code) for code, part in corpus.languages.items()}
     if inputs.features and isinstance(settings, TrainSettings):
         add_features(corpus, inputs.features, settings.features)
-    batches = _sampler(corpus, originals, settings, steps)
+    captioned_images = {language: set(table["image"]) for language, table in originals.items()}
+    groups = language_groups(corpus.images, captioned_images, settings.groups)
+    if len(groups) > 1:
+        log.info("images are sampled equally from groups of %s", ", ".join(str(len(rows)) for rows in groups))
     translation_tables = [*every_added, *(originals[language] for language in settings.translated or [])]
     return TrainingData(
         vocabularies=vocabularies,
         originals=originals,
         corpus=corpus,
-        batches=batches,
+        batches=Sampler(corpus, groups, settings.training, settings.seed, steps),
         longest=longest_captions(sentences, settings.max_caption_length),
         captions=training_origins(sentences, corpus),
         translations=count_by_pair(translation_tables, "train", corpus.images),
@@ -125,16 +128,3 @@ def _with_known_words(captions: LanguageCorpus, language: str) -> LanguageCorpus
         return captions
     log.warning("%s: %d training captions without a known word are left out", language, (~has_word).sum())
     return captions.at(has_word)
-
-
-def _sampler(
-    corpus: Corpus,
-    originals: Tables,
-    settings: TrainSettings | PretrainSettings | AssignSettings,
-    steps: int | None,
-) -> Sampler:
-    captioned_images = {language: set(table["image"]) for language, table in originals.items()}
-    groups = language_groups(corpus.images, captioned_images, settings.groups)
-    if len(groups) > 1:
-        log.info("images are sampled equally from groups of %s", ", ".join(str(len(rows)) for rows in groups))
-    return Sampler(corpus, groups, settings.training, settings.seed, steps)

@@ -30,21 +30,10 @@ def training_terms(
     Args:
         number: of the step, from 0. progress: fraction of the training before it.
     """
-    step = training_step(model, corpus, batch, number, progress)
-    terms: Terms = {}
-    for loss in losses(settings).values():
-        terms |= loss.terms(step)
-    return terms
-
-
-def training_step(
-    model: "RetrievalModel", corpus: Corpus, batch: Batch, number: int, progress: float
-) -> Step:
-    """A batch with its embeddings."""
     sentences = {language: corpus.languages[language].take(rows) for language, rows in batch.rows.items()}
     features = corpus.features[to_device(torch.from_numpy(batch.images), corpus.features.device)]
     embedded = model.embed_sentences(sentences)
-    return Step(
+    step = Step(
         model=model,
         sentences=sentences,
         segments=batch_segments(batch),
@@ -54,6 +43,10 @@ def training_step(
         number=number,
         progress=progress,
     )
+    terms: Terms = {}
+    for loss in losses(settings).values():
+        terms |= loss.terms(step)
+    return terms
 
 
 def batch_segments(batch: Batch) -> tuple[Segment, ...]:

@@ -1,6 +1,6 @@
 """Pretraining of the linear layers into the universal embedding (LP; MULE, "Implementation Details")."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -17,7 +17,6 @@ from pipeline.training.loop import Job, train_steps, training_device
 from pipeline.training.objective import batch_segments
 from pipeline.training.settings import PretrainSettings
 from pipeline.words.corpus import Corpus
-from pipeline.words.vocabulary import Vocabulary
 
 
 def pretrain(
@@ -46,8 +45,12 @@ def pretrain(
     device = training_device(settings.seed, settings.training)
     data = training_data(inputs, settings)
     corpus, batches, epochs = data.corpus.to(device), data.batches, settings.training.epochs
-    embedding = _embedding(data.vocabularies, settings)
+    embedding = embedding_class(settings)(settings, Sizes.of(data.vocabularies))
+    assert isinstance(embedding, UniversalEmbedding)
+    embedding.begin(data.vocabularies, {})
     embedding.pad_to(data.longest)
+    for language in embedding.languages:
+        embedding[language].table.requires_grad_(False)
     train_steps(
         job,
         embedding.to(device),
@@ -57,7 +60,8 @@ def pretrain(
         validate_every=batches.steps,
         rate=lambda step: settings.training.learning_rate,
     )
-    write_torch(_layers(embedding), output)
+    layers = {name: value for name, value in embedding.state_dict().items() if ".projection." in name}
+    write_torch(layers, output)
     job.keep_outputs()
 
 
@@ -68,17 +72,3 @@ def pretraining_terms(
     sentences = {language: corpus.languages[language].take(rows) for language, rows in batch.rows.items()}
     universal = F.normalize(embedding.read(sentences).means, dim=-1)
     return {"neighborhood": neighborhood_loss([universal], batch_segments(batch), triplets)}
-
-
-def _embedding(vocabularies: Mapping[str, Vocabulary], settings: PretrainSettings) -> UniversalEmbedding:
-    """The embedding with its word tables, which stay as they are."""
-    embedding = embedding_class(settings)(settings, Sizes.of(vocabularies))
-    assert isinstance(embedding, UniversalEmbedding)
-    embedding.begin(vocabularies, {})
-    for language in embedding.languages:
-        embedding[language].table.requires_grad_(False)
-    return embedding
-
-
-def _layers(embedding: UniversalEmbedding) -> dict[str, torch.Tensor]:
-    return {name: value for name, value in embedding.state_dict().items() if ".projection." in name}

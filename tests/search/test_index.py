@@ -146,7 +146,7 @@ def test_mistakes_are_named(model: SearchModel, photographs: Path, tmp_path: Pat
     refused("crop: found 100", features=store(tmp_path, ["one"], crop=100))
     french = tmp_path / "fr.csv"
     french.write_text(captions.read_text().replace(",de,", ",fr,"))
-    refused("captions in fr", photographs=photographs, captions=[french])
+    refused("language 'fr': the model reads en, de", photographs=photographs, captions=[french])
     draw_pictures(photographs, ["again/one.png"])
     refused(r"one: again/one\.png, one\.jpg", photographs=photographs, captions=[captions])
     output.write_bytes(b"something else")

@@ -42,16 +42,6 @@ def all_images(count: int) -> list[np.ndarray]:
     return [np.arange(count)]
 
 
-@given(st.integers(0, 1000), st.integers(4, 30), st.integers(2, 9))
-@settings(max_examples=50, deadline=None)
-def test_an_epoch_shows_every_image_at_most_once(seed: int, images: int, batch: int) -> None:
-    made = corpus({"en": [5] * images, "fr": [1] * images})
-    sampler = sampler_of(made, all_images(images), {**SETTINGS, "batch_images": batch}, seed)
-    seen = np.concatenate([drawn.images for drawn in epoch_of(sampler, 0)])
-    assert len(seen) == len(set(seen)) == sampler.steps * min(batch, images)
-    assert len(seen) > images - batch  # only an incomplete last batch is left out
-
-
 def test_a_language_with_one_image_in_a_batch_has_no_negatives() -> None:
     made = corpus({"en": [5] * 6, "fr": [1, 0, 0, 1, 0, 0]})
     batches = [*epoch_of(sampler_of(made, all_images(6), {**SETTINGS, "batch_images": 3}, 0), 0)]
@@ -61,18 +51,6 @@ def test_a_language_with_one_image_in_a_batch_has_no_negatives() -> None:
     for drawn, images in zip(batches, french, strict=True):
         languages = ["en", "fr"] if images > 1 else ["en"]
         assert list(drawn.rows) == list(drawn.slots) == list(drawn.per_image) == languages
-
-
-@given(st.integers(0, 1000))
-@settings(max_examples=30, deadline=None)
-def test_sentences_belong_to_their_image_and_differ(seed: int) -> None:
-    made = corpus({"en": [5, 5, 4, 5, 5, 5], "fr": [1] * 6})
-    for drawn in epoch_of(sampler_of(made, all_images(6), SETTINGS, seed), 3):
-        assert drawn.per_image == {"en": 2, "fr": 1}
-        for language, rows in drawn.rows.items():
-            images = made.languages[language].image[rows]
-            assert images.tolist() == drawn.images[drawn.slots[language]].tolist()
-            assert len(set(rows.tolist())) == len(rows)
 
 
 def test_every_pair_of_sentences_is_equally_likely() -> None:
@@ -242,11 +220,6 @@ def test_images_in_no_group_form_a_further_group() -> None:
 
 def test_one_language_has_one_group() -> None:
     assert len(language_groups(["a", "b"], {"ja": {"a"}}, [["en"], ["en", "ja"]])) == 1
-
-
-def test_a_single_image_cannot_be_trained_on() -> None:
-    with pytest.raises(InputError, match=r"two images.*\n +- 'en'$"):
-        sampler_of(corpus({"en": [5]}), all_images(1), SETTINGS, 0)
 
 
 def test_languages_that_could_not_be_trained_are_refused() -> None:
