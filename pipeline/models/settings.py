@@ -4,7 +4,6 @@ A loss that experiments switch on has its block here, a key of the same name in 
 and a switch in `LossSwitches`.
 """
 
-from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
@@ -275,14 +274,6 @@ class ModelSettings(EmbeddingSettings, ChosenLosses):
     model: Model
     branches: Branches = "shared"
     triplets: Triplets | None = None
-
-    def contradictions(self) -> Iterator[str]:
-        """Losses that exclude each other."""
-        if self.matching and self.ranking:
-            yield ".ranking: it takes the place of matching; set one of them"
-        for key in ("matching", "neighborhood"):
-            if getattr(self, key) and not self.triplets:
-                yield f".{key}: needs triplets"
 
 
 class SavedSettings(RunSettings, ModelSettings):
