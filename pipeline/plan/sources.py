@@ -120,7 +120,10 @@ def unpacked_folders(plan: Plan, dataset: str) -> list[str]:
         return [paths.PHOTOGRAPHS.format(archive=archive) for archive in PHOTOGRAPHS[data.images]]
     if data.source == "demo" or not os.path.exists(images := _own_photographs(plan, dataset)):
         return []
-    return [paths.PHOTOGRAPHS.format(archive=f"own-{dataset}")] if archives_at(images) else []
+    # Photographs next to archives are used as they are: they may have been changed since.
+    if not archives_at(images) or photographs_below(Path(images)):
+        return []
+    return [paths.PHOTOGRAPHS.format(archive=f"own-{dataset}")]
 
 
 def _own_photographs(plan: Plan, dataset: str) -> str:
