@@ -120,9 +120,7 @@ def load_backbone(settings: ExtractionSettings, device: torch.device, batch: int
         with torch.inference_mode():
             dimension = int(model(pixels[:1]).shape[1])
     except AssertionError as error:  # of timm's transformers
-        raise InputError(
-            f"backbone {settings.backbone!r}, crop {crop}: {error}. Leave out crop and resize."
-        ) from error
+        raise InputError(f"backbone {settings.backbone!r}: {error} Leave out crop and resize.") from error
     if settings.dimension not in (None, dimension):
         raise InputError(
             f"features settings: dimension is {settings.dimension}, but backbone {settings.backbone!r} "
