@@ -38,8 +38,8 @@ KINDS = "recalls|differences|settings|verdicts|orders"
 BLOCK = re.compile(rf"^<!-- ({KINDS}) (.*?) -->\n.*?^<!-- end -->", re.M | re.S)
 STAND_INS_FOR_MSCOCO = ["flickr8kcn"]
 
-# Pictures of differences on Multi30K: a run, and what its pairs of experiments show. The paper's: Table 2.
-DATASET, PRINTED = "multi30k", "flickr8k-mule/table2"
+# Pictures of differences on Multi30K: a run, and what its pairs of experiments show; the paper's numbers.
+DATASET, PRINTED = "multi30k", ("flickr8k-mule/table2", "flickr8k-mule/table4")
 PICTURES = {
     Path("docs/gains.svg"): (
         "flickr8k-mule",
@@ -61,6 +61,17 @@ PICTURES = {
             "LP, with NC and LC": "mule-full-vs-mule-nc-lc",
             "MULE NC+LC - PARALLEL-EmbN": "mule-nc-lc-vs-parallel-embn",
             "MULE full - PARALLEL-EmbN": "mule-full-vs-parallel-embn",
+        },
+    ),
+    Path("docs/translations.svg"): (
+        "flickr8k-translations",
+        {
+            "PARALLEL-EmbN + word by word": "words/parallel-embn-human+mt-vs-parallel-embn",
+            "PARALLEL-EmbN + translators": "parallel-embn-human+mt-vs-parallel-embn",
+            "MULE full + word by word": "words/mule-full-human+mt-vs-mule-full",
+            "MULE full + translators": "mule-full-human+mt-vs-mule-full",
+            "translated queries - PARALLEL-EmbN": "translated/embn-en-vs-parallel-embn",
+            "translated queries - MULE full": "translated/embn-en-vs-mule-full",
         },
     ),
 }
@@ -120,16 +131,17 @@ def differences(folder: Path, run: str, dataset: str, *pairs: str) -> list[str]:
 
 def picture(folder: Path, run: str, steps: Mapping[str, str]) -> str:
     """Differences of mR with 95% intervals next to the paper's, a panel for each language, as SVG."""
-    printed = _comparison(folder, PRINTED, DATASET).set_index(["experiment", "language"])["paper"]
+    rows = pd.concat([_comparison(folder, table, DATASET) for table in PRINTED])
+    printed = rows.drop_duplicates(["experiment", "language"]).set_index(["experiment", "language"])["paper"]
 
     def of_paper(name: str, language: str) -> float:
         each = (name, language) if (name, language) in printed else (f"{name}-{language}", language)
-        return float(printed[each])
+        return float(printed.get(each, np.nan))
 
     tables = []
     for place, pair in enumerate(steps.values()):
         table = _read(folder / run / "compare" / DATASET / f"{pair}.csv")
-        first, second = pair.split("-vs-")
+        first, second = Path(pair).name.split("-vs-")
         paper = [of_paper(first, code) - of_paper(second, code) for code in table["language"]]
         tables.append(table.assign(place=place, paper=paper, chance=0, measured=table["difference"]))
     panels = {name_of(str(code)): part for code, part in pd.concat(tables).groupby("language", sort=False)}
