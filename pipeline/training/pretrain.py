@@ -1,5 +1,6 @@
 """Pretraining of the linear layers into the universal embedding (LP; MULE, "Implementation Details")."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from pipeline.training.loop import Job, train_steps, training_device
 from pipeline.training.objective import batch_segments
 from pipeline.training.settings import PretrainSettings
 from pipeline.words.corpus import Corpus
+
+log = logging.getLogger("pipeline")
 
 
 def pretrain(
@@ -51,7 +54,7 @@ def pretrain(
     embedding.pad_to(data.longest)
     for language in embedding.languages:
         embedding[language].table.requires_grad_(False)
-    train_steps(
+    state = train_steps(
         job,
         embedding.to(device),
         lambda step: pretraining_terms(embedding, corpus, batches.batch(step), settings.triplets),
@@ -60,6 +63,13 @@ def pretrain(
         validate_every=batches.steps,
         rate=lambda step: settings.training.learning_rate,
     )
+    loss, margin = state.curves[-1]["loss"], settings.triplets.margin
+    if loss >= margin:
+        log.warning(
+            "NC's loss, %.4g, has not come below its margin, %g: perhaps all sentences lie at one point",
+            loss,
+            margin,
+        )
     layers = {name: value for name, value in embedding.state_dict().items() if ".projection." in name}
     write_torch(layers, output)
     job.keep_outputs()

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from run_stages import killed_after, train
+from run_stages import killed_after, pretrain, train
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import read_sentences, write_sentences
@@ -85,6 +85,21 @@ def test_a_model_learns_from_the_captions(inputs: Inputs, experiment: dict[str, 
     rounding = 5.0 if torch.cuda.is_available() else 1e-6  # the curve comes from the device that trained
     assert result["validation"]["de"] == pytest.approx(best["val_mR_de"], abs=rounding)
     assert (tmp_path / "checkpoint.pt").stat().st_size < 2_000  # without weights, the run is finished
+
+
+@pytest.mark.parametrize(("rate", "warned"), [(1e-9, True), (0.02, False)])
+def test_pretraining_says_if_its_loss_stays_at_the_margin(
+    inputs: Inputs,
+    experiment: dict[str, Any],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    rate: float,
+    warned: bool,
+) -> None:
+    experiment["training"] |= {"learning_rate": rate, "epochs": 20}
+    without_images = replace(inputs, features=None)
+    pretrain(without_images, experiment, "code", tmp_path / "checkpoint.pt", tmp_path / "pretrained.pt")
+    assert ("has not come below its margin, 0.2" in caplog.text) == warned
 
 
 def test_deterministic_trainings_give_the_same_weights(
