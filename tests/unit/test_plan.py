@@ -344,3 +344,9 @@ def test_lessons_selects_the_parts_of_its_experiments(
     languages = plan.experiment("multi30k", experiment).languages
     pairs = each(f"{folder}/selected/{experiment}/pairs-*.csv", languages) if paired else []
     assert lessons.selected_pairs(plan, "multi30k", experiment) == pairs
+
+
+def test_captions_are_selected_from_the_parts_that_are_trained_on_and_tested_on() -> None:
+    paths = lessons.selected_parts(plan_of(scale="flickr8k"), "multi30k", "bi-translation")
+    names = ["comparable/en", "translation/en", "comparable/de", "translation/de"]
+    assert [f"{Path(path).parent.name}/{Path(path).stem}" for path in paths] == names
