@@ -19,11 +19,13 @@ from pipeline.settings.reading import load
 from pipeline.settings.translations import translated_origins
 from pipeline.tables.settings import ClaimSettings, Paper, Table, TableSettings
 from pipeline.training.settings import (
+    Assignment,
     AssignSettings,
     Batches,
     FrequentWords,
     LessonsSettings,
     ParameterSettings,
+    Pretraining,
     PretrainSchedule,
     PretrainSettings,
     Resources,
@@ -117,7 +119,7 @@ def pretraining_settings(
         **_data_values(settings, dataset, experiment, seed),
         model=_part(UniversalModel, blocks.model),
         triplets=blocks.triplets,
-        training=_schedule(blocks, blocks.pretraining.epochs, blocks.pretraining.learning_rate),
+        training=_schedule(blocks.training, blocks.pretraining),
     )
 
 
@@ -134,7 +136,7 @@ def assignment_settings(settings: Configuration, dataset: str, name: str, seed: 
         "hybrid": _part(FrequentWords, blocks.hybrid),
         "assignment": _part(Exploration, blocks.assignment),
         "triplets": blocks.triplets,
-        "training": _schedule(blocks, blocks.assignment.epochs, blocks.assignment.learning_rate),
+        "training": _schedule(blocks.training, blocks.assignment),
     }
     content = AssignSettings(**{**values, "experiment": experiment.vectors, "seed": 0}).as_json()
     digest = hashlib.sha256(content.encode()).hexdigest()[:ASSIGNMENT_DIGITS]
@@ -391,10 +393,11 @@ def _part(kind: type[B], block: Block) -> B:
     return kind(**{key: getattr(block, key) for key in kind.model_fields})
 
 
-def _schedule(blocks: LearningBlocks, epochs: int, learning_rate: float) -> PretrainSchedule:
-    """How batches of a pretraining are drawn and computed, as in the training, and how long it lasts."""
-    batches = {key: getattr(blocks.training, key) for key in Batches.model_fields}
-    return PretrainSchedule(**batches, epochs=epochs, learning_rate=learning_rate)
+def _schedule(training: Batches, before: Pretraining | Assignment) -> PretrainSchedule:
+    """The schedule of a pretraining: its own keys, and the training's for what these leave open."""
+    batches = {key: getattr(training, key) for key in Batches.model_fields}
+    own = {key: value for key, value in before if key in PretrainSchedule.model_fields and value is not None}
+    return PretrainSchedule(**{**batches, **own})
 
 
 def _data_values(settings: Configuration, dataset: str, name: str, seed: int) -> dict[str, Any]:

@@ -84,6 +84,8 @@ class Pretraining(Block):
     """passes over the training data, as training.epoch_unit counts them"""
     learning_rate: Rate = 1.0e-4
     """learning rate of Adam"""
+    sentences_per_image: Count | None = None
+    """sentences of each image in a batch, for each language; null: as training.sentences_per_image"""
 
 
 class Assignment(Exploration):
@@ -145,8 +147,11 @@ class DataSettings(RunSettings):
     reduction: Reduction | None = None
 
 
-class PretrainSchedule(Batches, Pretraining):
-    """How batches are drawn in a pretraining, and how long."""
+class PretrainSchedule(Batches):
+    """How batches are drawn and computed in a pretraining, how long, and with which learning rate."""
+
+    epochs: Count
+    learning_rate: Rate
 
 
 class PretrainSettings(DataSettings, EmbeddingSettings):

@@ -170,6 +170,15 @@ def test_an_evaluation_records_what_training_started_from() -> None:
     assert plain.as_values() == {"threads": 1}
 
 
+@pytest.mark.parametrize(("own", "expected"), [({}, 3), ({"sentences_per_image": 1}, 1)])
+def test_a_pretraining_samples_as_the_training_where_it_does_not_say(
+    own: dict[str, int], expected: int
+) -> None:
+    settings = load(training={"sentences_per_image": 3}, pretraining=own)
+    pretraining = stage_settings.pretraining_settings(settings, "multi30k", "mule-full", 0)
+    assert pretraining.training.sentences_per_image == expected
+
+
 def test_languages_are_in_the_order_of_the_data_set() -> None:
     """Batches are drawn and losses summed in that order, whatever order an experiment names them in."""
     made = {"two": {"branches": "shared", "captions": "human", "languages": ["cs", "en"]}}
