@@ -35,7 +35,7 @@ from twelve_things import LONGEST, write_files
 
 from pipeline.evaluation import inputs as retrieval_inputs
 from pipeline.evaluation.evaluate import evaluate
-from pipeline.evaluation.settings import EvaluateSettings
+from pipeline.evaluation.settings import Preparation
 from pipeline.images.settings import FeatureSettings
 from pipeline.images.store import read_features as read_feature_store
 from pipeline.models.settings import Matching, Model, Triplets, WordRegularizer
@@ -203,7 +203,7 @@ def evaluate_model(files: Inputs, languages: list[str], folder: Path) -> Result:
     assert files.features
     words = [path for path in files.words if path.stem in languages]
     model, output, ranks = folder / "model.pt", folder / "test.json", folder / "ranks.csv.gz"
-    evaluate(model, files.features, words, files.sentences, EvaluateSettings(), output, ranks)
+    evaluate(model, files.features, words, files.sentences, Preparation(), output, ranks)
     saved = torch.load(model, weights_only=True)
     return Result(
         pd.read_csv(folder / "curves.csv").to_dict("records"),

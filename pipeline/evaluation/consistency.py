@@ -26,7 +26,7 @@ from pipeline.evaluation.embed import embed_images, embed_sentences, model_and_v
 from pipeline.evaluation.evaluate import write_evaluation
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, in_translation, original_sentences
 from pipeline.evaluation.ranks import both_ranks, gallery
-from pipeline.evaluation.settings import ConsistencySettings
+from pipeline.evaluation.settings import ConsistencySettings, Preparation
 from pipeline.models.consistency import Combiner, ScoredQueries, fit
 from pipeline.models.model import ModelRecord, RetrievalModel
 from pipeline.models.settings import Consistency
@@ -60,7 +60,7 @@ def evaluate_consistency(
         translated_queries: tables `SOURCE-TARGET.csv` from each language with human captions into every
             other language of the model.
     """
-    torch.set_num_threads(settings.threads)
+    torch.set_num_threads(1)
     network, record, vocabularies = model_and_vocabularies(model, words)
     if network.similarity != "cosine":
         raise InputError(f"{model}: scores by {network.similarity!r}; consistency needs cosines")
@@ -80,7 +80,7 @@ def evaluate_consistency(
         combined = vectors.mean(1) if weights is None else torch.einsum("ble,l->be", vectors, weights)
         found[language] = both_ranks(queries.candidates, combined, queries.image_of)
     counts = {"-".join(pair): count_origins(table, "test", corpus.images) for pair, table in tables.items()}
-    preparation = settings.preparation.as_values() if settings.preparation else {}
+    preparation = settings.model_dump(include=set(Preparation.model_fields), exclude_none=True)
     network_settings = settings.network.as_values() if settings.network else {}
     preparation["consistency"] = {"kind": settings.kind, **network_settings}
     found_on = settings.kind, corpus, found, counts

@@ -19,7 +19,7 @@ from pipeline.evaluation.embed import embed_images, model_and_vocabularies
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, in_translation, original_sentences
 from pipeline.evaluation.ranks import gallery, query_ranks
 from pipeline.evaluation.recall import chance_recalls, recalls
-from pipeline.evaluation.settings import EvaluateSettings
+from pipeline.evaluation.settings import Preparation
 from pipeline.models.model import ModelRecord
 from pipeline.words.corpus import Corpus
 
@@ -33,7 +33,7 @@ def evaluate(
     features: Path,
     words: Sequence[Path],
     sentences: Sequence[Path],
-    settings: EvaluateSettings,
+    settings: Preparation,
     output: Path,
     ranks: Path,
     translated_queries: Sequence[Path] = (),
@@ -46,8 +46,7 @@ def evaluate(
         words: one vocabulary per language of the model.
         sentences: sentence tables with the data set's own captions in the model's languages and in the
             languages that queries are translated from.
-        settings: JSON: `threads`, and the settings of the stages before the training. All others are in the
-            model file.
+        settings: JSON: the settings of the stages before the training. All others are in the model file.
         output: JSON to write. `test` has by language the recalls, those of a random ranking (`chance`), and
             how many `images` and `sentences` are ranked. `ranks` and `ranks_sha256` name the file of ranks in
             the same folder and its digest. `query_translations` counts translated queries by pair of
@@ -59,7 +58,7 @@ def evaluate(
             its own captions as queries. Each gives the recalls of its source language (MULE, Table 4(b),
             first row).
     """
-    torch.set_num_threads(settings.threads)
+    torch.set_num_threads(1)
     network, record, vocabularies = model_and_vocabularies(model, words)
     (language, *_), origins = record.settings.languages, record.settings.caption_origins
     queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated_queries)}
@@ -79,9 +78,8 @@ def evaluate(
         found[query] = query_ranks(network, part, language if queries else query, images)
         in_gallery = [corpus.images[row] for row in gallery(part.image)[0]]
         counts |= count_by_pair([queries[query]] if queries else [], "test", in_gallery)
-    preparation = settings.preparation.as_values() if settings.preparation else {}
     kind = "translated" if queries else "original"
-    write_evaluation(record, preparation, kind, corpus, found, counts, output, ranks)
+    write_evaluation(record, settings.as_values(), kind, corpus, found, counts, output, ranks)
 
 
 def write_evaluation(

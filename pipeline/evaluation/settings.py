@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pipeline.common.block import Block, Count
+from pipeline.common.block import Block
 from pipeline.models.settings import Consistency
 from pipeline.training.settings import AssignSettings, PretrainSettings
 from pipeline.words.settings import SelectionRecord
@@ -16,15 +16,7 @@ class Preparation(Block):
     assignment: AssignSettings | None = None
 
 
-class EvaluateSettings(Block):
-    """What an evaluation depends on besides its model."""
-
-    threads: Count = 1
-    """CPU threads of PyTorch"""
-    preparation: Preparation | None = None
-
-
-class ConsistencySettings(EvaluateSettings):
+class ConsistencySettings(Preparation):
     """Settings of an evaluation with queries and their translations; only `learned` has a network."""
 
     kind: Literal["average", "learned"]

@@ -6,15 +6,12 @@ from typing import Any, Literal, TypeVar, get_args
 
 from pipeline.common.block import Block
 from pipeline.datasets.settings import CountedDataset, CountSettings, Dataset
-from pipeline.evaluation.settings import ConsistencySettings, EvaluateSettings, Preparation
+from pipeline.evaluation.settings import ConsistencySettings, Preparation
 from pipeline.models.settings import Classifier, ClassifierWeight, Exploration, LossSwitches, UniversalModel
 from pipeline.report.settings import ReportSettings
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.experiment import SCHEDULE, DatasetExperiment, LearningBlocks
-from pipeline.settings.experiments import (
-    left_out,
-    table_named,
-)
+from pipeline.settings.experiments import left_out, table_named
 from pipeline.settings.reading import load
 from pipeline.settings.translations import translated_origins
 from pipeline.tables.settings import ClaimSettings, Paper, Table, TableSettings
@@ -157,22 +154,13 @@ def selection_settings(settings: Configuration, dataset: str, experiment: str) -
     return SelectionSettings(**dict(record), dimension=settings.words.dimension)
 
 
-def evaluation_settings(
-    settings: Configuration, dataset: str, experiment: str, seed: int
-) -> EvaluateSettings:
+def evaluation_settings(settings: Configuration, dataset: str, experiment: str, seed: int) -> Preparation:
     """What an evaluation depends on besides its model: settings of earlier stages, which it records."""
-    return EvaluateSettings(preparation=_preparation(settings, dataset, experiment, seed))
-
-
-def _preparation(settings: Configuration, dataset: str, name: str, seed: int) -> Preparation | None:
-    experiment = settings.experiments_on(dataset)[name]
-    if not (experiment.selection or experiment.pretraining or experiment.embedding == "hybrid"):
-        return None
-    arguments = (settings, dataset, name)
+    keys, arguments = settings.experiments_on(dataset)[experiment], (settings, dataset, experiment)
     return Preparation(
-        selection=selection_record(*arguments) if experiment.selection else None,
-        pretraining=pretraining_settings(*arguments, seed) if experiment.pretraining else None,
-        assignment=assignment_settings(*arguments, seed) if experiment.embedding == "hybrid" else None,
+        selection=selection_record(*arguments) if keys.selection else None,
+        pretraining=pretraining_settings(*arguments, seed) if keys.pretraining else None,
+        assignment=assignment_settings(*arguments, seed) if keys.embedding == "hybrid" else None,
     )
 
 
@@ -185,7 +173,7 @@ def consistency_settings(
 ) -> ConsistencySettings:
     """What an evaluation with queries and their translations depends on besides its model."""
     return ConsistencySettings(
-        preparation=_preparation(settings, dataset, experiment, seed),
+        **dict(evaluation_settings(settings, dataset, experiment, seed)),
         kind=consistency,
         network=settings.consistency if consistency == "learned" else None,
     )

@@ -79,7 +79,7 @@ WORDS = (
     "--vectors-file a.vec --output out.h5"
 )
 EVALUATE = (
-    f"evaluate {given(threads=1)} --features features.h5 --words words.h5 --sentences tokens.csv "
+    f"evaluate {given()} --features features.h5 --words words.h5 --sentences tokens.csv "
     "--output out.json --ranks ranks.csv.gz --model model.pt"
 )
 CONFIGURE = "configure"  # what Snakemake does with a user's file before the first job

@@ -15,7 +15,7 @@ from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.evaluation.consistency import evaluate_consistency
 from pipeline.evaluation.evaluate import evaluate
-from pipeline.evaluation.settings import ConsistencySettings, EvaluateSettings
+from pipeline.evaluation.settings import ConsistencySettings, Preparation
 from pipeline.models.model import load_model
 from pipeline.models.settings import Consistency
 from pipeline.tables.evaluations import Evaluations
@@ -86,7 +86,7 @@ def test_smalr_learns_from_the_captions(
     assert inputs.features
     given = model, inputs.features, inputs.words, inputs.sentences
     of_kind = {kind: (tmp_path / f"{kind}.json", tmp_path / f"{kind}.csv.gz") for kind in KINDS}
-    evaluate(*given, EvaluateSettings(), *of_kind["original"])
+    evaluate(*given, Preparation(), *of_kind["original"])
     average = ConsistencySettings(kind="average", network=None)
     learned = ConsistencySettings(kind="learned", network=Consistency(iterations=5))
     evaluate_consistency(*given, average, *of_kind["average"], queries)

@@ -21,7 +21,7 @@ from run_stages import killed_after, pretrain, train
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.evaluation.evaluate import evaluate
-from pipeline.evaluation.settings import EvaluateSettings
+from pipeline.evaluation.settings import Preparation
 from pipeline.models.model import load_model
 from pipeline.tables.evaluations import Evaluations
 from pipeline.training.data import Inputs
@@ -50,9 +50,7 @@ def train_model(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
 def evaluate_model(inputs: Inputs, model: Path, folder: Path, queries: Sequence[Path] = ()) -> dict[str, Any]:
     assert inputs.features
     output, ranks = folder / "test.json", folder / "test-ranks.csv.gz"
-    evaluate(
-        model, inputs.features, inputs.words, inputs.sentences, EvaluateSettings(), output, ranks, queries
-    )
+    evaluate(model, inputs.features, inputs.words, inputs.sentences, Preparation(), output, ranks, queries)
     result: dict[str, Any] = json.loads(output.read_text())
     return result
 

@@ -27,7 +27,7 @@ from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.evaluation import evaluate as evaluation
 from pipeline.evaluation.inputs import add_features
 from pipeline.evaluation.ranks import mean_recalls
-from pipeline.evaluation.settings import EvaluateSettings
+from pipeline.evaluation.settings import Preparation
 from pipeline.images.store import write_features
 from pipeline.models.model import ModelRecord
 from pipeline.models.settings import Model, ModelSettings
@@ -136,7 +136,7 @@ class Project:
         read = [self.folder / f"{language}.csv" for language in asked or languages]
         words = [self.folder / f"{language}.h5" for language in languages]
         evaluation.evaluate(
-            Path("model.pt"), self.features, words, read, EvaluateSettings(), output, ranks, translated
+            Path("model.pt"), self.features, words, read, Preparation(), output, ranks, translated
         )
         return json.loads(output.read_text()), pd.read_csv(ranks)
 

@@ -15,7 +15,7 @@ from pipeline.common.files import sha256
 from pipeline.datasets.split import write_split
 from pipeline.datasets.table import read_sentences
 from pipeline.evaluation.evaluate import evaluate
-from pipeline.evaluation.settings import EvaluateSettings
+from pipeline.evaluation.settings import Preparation
 from pipeline.images.settings import FeatureSettings
 from pipeline.models.model import RetrievalModel, count_parameters, load_model
 from pipeline.models.settings import Model
@@ -117,7 +117,7 @@ def test_a_training_learns_stops_and_is_evaluated(selected: Inputs, tmp_path: Pa
     assert saved.parameters == branches + table[1:].numel()  # both languages read one table
     assert selected.features
     outputs = tmp_path / "test.json", tmp_path / "ranks.csv.gz"
-    evaluate(path, selected.features, selected.words, selected.sentences, EvaluateSettings(), *outputs)
+    evaluate(path, selected.features, selected.words, selected.sentences, Preparation(), *outputs)
     found = pd.read_json(tmp_path / "test.json", typ="series")["test"]
     assert min(found[code]["mR"] for code in ("en", "de")) > 60  # 41 and 44 by chance
     assert (found["en"]["sentences"], found["de"]["sentences"]) == (24, 12)
