@@ -15,14 +15,7 @@ from typing import Annotated, Any, Self, TypeVar, get_args, get_origin
 # Looking for plugins of pydantic among all installed packages takes longer than building the classes.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.functional_validators import AfterValidator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
@@ -37,8 +30,6 @@ _SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxdict, _SHORT.maxstring, _SHORT.maxoth
 _OBJECT = 'expected an object, such as {"key": 1}'
 
 T = TypeVar("T")
-
-LATER = object()  # validation context: contradictions are not raised, but collected with others later
 
 
 class Contradictions(ValueError):
@@ -66,8 +57,8 @@ class Block(BaseModel):
         return iter(())
 
     @model_validator(mode="after")
-    def _consistent(self, info: ValidationInfo) -> Self:
-        if info.context is not LATER and (lines := list(self.contradictions())):
+    def _consistent(self) -> Self:
+        if lines := list(self.contradictions()):
             raise Contradictions(*lines)
         return self
 
@@ -83,14 +74,10 @@ class Block(BaseModel):
         return cls.from_values(values, "cannot be used:")
 
     @classmethod
-    def from_values(cls, values: Mapping[str, object] | None, heading: str, context: object = None) -> Self:
-        """The block of values as YAML or JSON have them; raises `InputError` that lists every mistake.
-
-        Args:
-            context: `LATER` leaves out contradictions, which `all_contradictions` finds.
-        """
+    def from_values(cls, values: Mapping[str, object], heading: str) -> Self:
+        """The block of values as YAML or JSON have them; raises `InputError` that lists every mistake."""
         try:
-            return cls.model_validate(values, context=context)
+            return cls.model_validate(values)
         except ValidationError as error:
             raise_together(mistakes(cls, error), heading)
             raise
@@ -140,20 +127,6 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 Factor = Annotated[float, Field(gt=0, le=1)]
 Text = Annotated[str, Field(min_length=1)]
 PathText = Annotated[Text, AfterValidator(_expanded)]  # with environment variables and ~, which it expands
-
-
-def all_contradictions(where: str, value: object) -> Iterator[str]:
-    """The contradictions of a block and of all blocks within it, as lines that begin with their place."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from all_contradictions(f"{where}.{key}", inner)
-    elif isinstance(value, list):
-        for place, inner in enumerate(value):
-            yield from all_contradictions(f"{where}.{place}", inner)
-    elif isinstance(value, Block):
-        yield from (f"{where}{line}".lstrip(".: ") for line in value.contradictions())
-        for key in type(value).model_fields:
-            yield from all_contradictions(f"{where}.{key}", getattr(value, key))
 
 
 def mistakes(kind: type[Block], error: ValidationError) -> list[str]:

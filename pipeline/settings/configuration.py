@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr
 
-from pipeline.common.block import LATER, Seed, Unique, text_check
+from pipeline.common.block import Seed, Unique, text_check
 from pipeline.datasets.settings import Dataset, Scale, Sources
 from pipeline.images.settings import Images
 from pipeline.models.settings import Consistency
@@ -137,5 +137,5 @@ class Configuration(LearningBlocks):
         if name not in self._blocks:
             below = self.model_dump(include=set(LearningBlocks.model_fields))
             values = merge(below, experiment.settings)
-            self._blocks[name] = LearningBlocks.from_values(values, f"experiments.{name}.settings:", LATER)
+            self._blocks[name] = LearningBlocks.from_values(values, f"experiments.{name}.settings:")
         return self._blocks[name]

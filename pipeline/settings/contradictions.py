@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from pipeline.common.block import all_contradictions, did_you_mean
+from pipeline.common.block import did_you_mean
 from pipeline.datasets.languages import CODES
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.experiment import SCHEDULE, Experiment
@@ -44,7 +44,6 @@ NEEDS: list[tuple[str, object, dict[str, list[Any]]]] = [
 
 def contradictions(settings: Configuration) -> Iterator[str]:
     """Every contradiction, as a line that names the keys and says what to do."""
-    yield from all_contradictions("", settings)
     yield from _of_datasets(settings)
     for name, experiment in settings.experiments.items():
         yield from _of_experiment(settings, name, experiment)
@@ -79,8 +78,6 @@ def _of_experiment(settings: Configuration, name: str, experiment: Experiment) -
     if experiment.features is not None and experiment.features not in sets:
         suggestion = did_you_mean(experiment.features, list(sets))
         yield f"{where}.features: no set {experiment.features!r} in images.sets{suggestion}"
-    for key in experiment.settings:
-        yield from all_contradictions(f"{where}.settings.{key}", getattr(blocks, key))
     yield from _needs(where, {"model": blocks.model, "": experiment})
     if experiment.embedding == "hybrid" and blocks.assignment.top_m > blocks.hybrid.latent_entries:
         best, entries = blocks.assignment.top_m, blocks.hybrid.latent_entries

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from pipeline.common.block import LATER
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.yaml_files import read_yaml_files
 from pipeline.datasets.settings import Scale
@@ -26,7 +25,7 @@ HEADING = "The configuration has mistakes:"
 def load(user: Mapping[str, Any]) -> Configuration:
     """The whole configuration; raises `InputError` that lists every mistake of a kind.
 
-    Unknown keys and wrong values are reported first, then keys that contradict each other, then paths.
+    Mistakes within a block are reported first, then keys of several blocks that contradict each other.
 
     Args:
         user: what the user gives; at least `scale`. Snakemake's --config passes numbers as texts, and YAML
@@ -37,7 +36,7 @@ def load(user: Mapping[str, Any]) -> Configuration:
         raise InputError(f"configuration: scale: found {scale!r:.100}, expected demo, flickr8k or paper")
     of_scale, values = _own_files(str(scale))
     values = _with_norwegian(merge(merge(values, of_scale), user))
-    settings = _with_own_tables(Configuration.from_values(values, HEADING, context=LATER))
+    settings = _with_own_tables(Configuration.from_values(values, HEADING))
     raise_together(contradictions(settings), HEADING)
     return settings
 
