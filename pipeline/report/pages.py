@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write, require_file
@@ -31,6 +32,7 @@ def write_page(
         "attributes": language_attributes,
         "tenths": tenths,
         "difference": difference,
+        "html": html_table,
         **filters,
     }
     with atomic_write(output) as temporary:
@@ -38,6 +40,19 @@ def write_page(
             environment.get_template(template).render(table_of_languages=LANGUAGES.values(), **values),
             encoding="utf-8",
         )
+
+
+def html_table(table: pd.DataFrame, caption: str, kind: str = "small", index: bool = False) -> Markup:
+    """A table that scrolls sideways in a box; cells of `Markup` stay as they are.
+
+    Args:
+        kind: its class in the style sheet. index: whether its index is shown.
+    """
+    escaped = table.map(escape).rename(columns=escape, index=escape)
+    with pd.option_context("display.max_colwidth", None):
+        html = escaped.to_html(border=0, classes=kind, index=index, escape=False)
+    titled = html.replace("<thead>", Markup("<caption>{}</caption><thead>").format(caption), 1)
+    return Markup(f'<div class="box" tabindex="0">{titled}</div>')
 
 
 def difference(value: float | None) -> str:

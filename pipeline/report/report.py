@@ -59,13 +59,18 @@ def write_report(
         ],
         "title": _title(of_evaluations, shown, settings),
         "tables": shown,
-        "heads": tables.HEADS,
         "verdicts": VERDICTS,
         "claims": list(_claims(claims, claim_comparisons)),
         "figures": [_figure(path) for path in figures if path.suffix == ".html"],
         "curves": _curves(curves, settings),
-        "versions": sorted({(one.metadata["Name"].lower(), one.version) for one in distributions()}),
-        "told": {name: list(block.items()) for name, block in settings.configured.items()},
+        "versions": pd.DataFrame(
+            sorted({(one.metadata["Name"].lower(), one.version) for one in distributions()}),
+            columns=["Package", "Version"],
+        ),
+        "told": {
+            name: pd.DataFrame(block.items(), columns=["Key", "Value"])
+            for name, block in settings.configured.items()
+        },
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
         f"Python {platform.python_version()}",
         **_run_times(benchmarks),
@@ -161,18 +166,11 @@ def _curves(paths: Sequence[Path], settings: ReportSettings) -> list[dict[str, s
 
 
 def _run_times(folder: Path) -> dict[str, object]:
-    """Seconds and memory of all jobs of the scale when each last ran, and their sums by rule."""
-    jobs = [
-        pd.read_csv(path, sep="\t", na_values=["-"]).assign(job=path.relative_to(folder).with_suffix(""))
-        for path in sorted(folder.rglob("*.tsv"))
-    ]
-    columns = ["rule_name", "job", "s", "max_rss"]
-    table = pd.concat([pd.DataFrame(columns=columns), *jobs])[columns]
-    table["rule_name"] = table["rule_name"].fillna("")
-    sums = table.groupby("rule_name")["s"].agg(["size", "sum", "max"])
-    sums["memory"] = table.groupby("rule_name")["max_rss"].max()
-    return {
-        "jobs": [(job, f"{seconds:.1f}", f"{memory:.0f}") for _, job, seconds, memory in table.to_numpy()],
-        "rules": [(rule, count, *(f"{one:.0f}" for one in rest)) for rule, count, *rest in sums.itertuples()],
-        "minutes": f"{table['s'].sum() / 60:.0f}",
-    }
+    """Seconds and memory of all jobs of the scale when each last ran, by rule, and the minutes of all."""
+    jobs = [pd.read_csv(path, sep="\t", na_values=["-"]) for path in sorted(folder.rglob("*.tsv"))]
+    table = pd.concat([pd.DataFrame(columns=["rule_name", "s", "max_rss"]), *jobs])
+    table = table.astype({"s": float, "max_rss": float}).fillna({"rule_name": ""})
+    seconds, memory = table.groupby("rule_name")["s"], table.groupby("rule_name")["max_rss"]
+    sums = {"Jobs": seconds.size(), "Seconds, all": seconds.sum(), "Longest": seconds.max()}
+    rules = pd.DataFrame({**sums, "Memory, MB": memory.max()}).round().astype("Int64")
+    return {"rules": rules.reset_index(names="Rule"), "minutes": f"{table['s'].sum() / 60:.0f}"}

@@ -1,11 +1,11 @@
 """A paper's table in the paper's layout, with the paper's number below each of ours, and a picture of it."""
 
-import itertools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from pipeline.common.rounding import tenths
 from pipeline.datasets.languages import name_of
@@ -30,6 +30,9 @@ METRICS = {
     **{f"s2i_R@{k}": f"S→I R@{k}" for k in (1, 5, 10)},
 }
 
+PLACE = ["dataset", "language", "metric"]  # of a number in its row
+Column = tuple[str, str, str]  # the same
+
 # Captions of the tables of counts, which no evaluation fills.
 CAPTIONS = {
     "table1": "Images and descriptions of each data set by split and language.",
@@ -37,8 +40,6 @@ CAPTIONS = {
     "parameters": "Parameters of the models at the papers' sizes, in millions, whatever the scale.",
     "smalr/parameters": "Parameters of ten languages at the paper's sizes, with this scale's vocabularies.",
 }
-
-Column = tuple[str, str, str]  # data set, language, metric
 
 
 def of_comparison(
@@ -54,7 +55,7 @@ def of_comparison(
     if name in settings.tables:
         return {
             **of_all,
-            "kind": "recalls",
+            "recalls": True,
             "caption": settings.tables[name].caption or "",
             "left_out": settings.left_out[name],
             **_recalls(numbers, settings, settings.tables[name]),
@@ -63,12 +64,12 @@ def of_comparison(
     lines = numbers.dropna(axis="columns", how="all").drop(columns=["table", "scale"], errors="ignore")
     if "dataset" in lines:
         lines["dataset"] = lines["dataset"].replace(PAPER_NAMES)
+    lines = lines.rename(columns=lambda column: column.replace("_", " ").capitalize())
     return {
         **of_all,
-        "kind": "counts",
+        "recalls": False,
         "caption": CAPTIONS.get(name, ""),
-        "columns": [str(column).replace("_", " ").capitalize() for column in lines],
-        "rows": lines.astype(object).where(lines.notna(), "").to_numpy().tolist(),
+        "lines": lines.astype(object).where(lines.notna(), ""),
     }
 
 
@@ -83,86 +84,71 @@ def printed_name(dataset: str, settings: ReportSettings) -> str:
 
 
 def _recalls(numbers: pd.DataFrame, settings: ReportSettings, table: Table) -> dict[str, Any]:
+    """The table, whose last line has the chance levels, its candidates, and its picture."""
     numbers = numbers.assign(paper=pd.to_numeric(numbers["paper"]))
     printed = numbers[numbers["metric"].isin(printed_metrics(table))]
-    places = dict.fromkeys(zip(printed["dataset"], printed["language"], printed["metric"], strict=True))
-    columns = sorted(places, key=lambda column: _order(column, settings, table))
-    rows = [_row(part, columns) for _, part in printed.groupby("row", sort=False)]
-    for cells in zip(*(row["cells"] for row in rows), strict=True):
-        for key in ("ours", "paper"):
-            values = [float(cell[key]) for cell in cells if cell and cell[key]]
-            for cell in filter(None, cells):
-                cell[f"best_{key}"] = bool(cell[key]) and float(cell[key]) == max(values)
-    for row, before in zip(rows, [None, *rows], strict=False):
-        row["above"] = row["group"] if before is None or before["group"] != row["group"] else ""
-    chance = printed.drop_duplicates(["dataset", "language", "metric"])
-    chance = chance.set_index(["dataset", "language", "metric"])["chance"]
-    labels = [(printed_name(data, settings), _language(data, code, settings)) for data, code, _ in columns]
+    places = printed[PLACE].drop_duplicates().itertuples(index=False, name=None)
+    columns = sorted(places, key=lambda place: _order(place[0], place[1], settings, table))
+    cells = printed.assign(cell=_cells(printed)).pivot(index="row", columns=PLACE, values="cell")
+    cells = cells.reindex(index=printed["row"].unique(), columns=columns).fillna("–")
+    chance = printed.groupby(PLACE)["chance"].first().map(tenths)
+    shown = pd.concat([cells, chance.to_frame().T])
+    shown.index = pd.MultiIndex.from_frame(_heads(printed))
+    labels = [
+        (printed_name(dataset, settings), _language(dataset, code, settings), METRICS[metric])
+        for dataset, code, metric in columns
+    ]
+    shown.columns = pd.MultiIndex.from_tuples(labels if table.metrics else [label[:2] for label in labels])
     return {
-        "heads": [head for head in HEADS if any(row["heads"].get(head) for row in rows)],
-        "levels": [
-            _spans(name for name, _ in labels),
-            _spans(labels),
-            *([[(METRICS[metric], 1) for _, _, metric in columns]] if table.metrics else []),
-        ],
-        "rows": rows,
-        "chance": [tenths(chance[column]) for column in columns],
+        "table": shown,
         "candidates": _candidates(numbers, settings),
-        "word_by_word": any(row["word_by_word"] for row in rows),
-        "beside_paper": bool(printed["paper"].notna().any()),
-        "picture": _picture(numbers[numbers["metric"] == "mR"], columns, rows, settings),
+        "word_by_word": "word_by_word" in printed,
+        "picture": _picture(numbers[numbers["metric"] == "mR"], columns, settings),
     }
 
 
-def _order(column: Column, settings: ReportSettings, table: Table) -> tuple[int, int]:
+def _order(dataset: str, language: str, settings: ReportSettings, table: Table) -> tuple[int, int]:
     """Sort key of a column: in the table's order of data sets and languages, means over languages last."""
-    dataset = settings.stands_for.get(column[0], column[0])
-    dataset = dataset if dataset in table.columns else column[0]
-    languages = [*table.columns.get(dataset, []), HUMAN, ALL]
-    return list(table.columns).index(dataset), languages.index(column[1])
+    stands_for = settings.stands_for.get(dataset, dataset)
+    column = stands_for if stands_for in table.columns else dataset
+    languages = [*table.columns.get(column, []), HUMAN, ALL]
+    return list(table.columns).index(column), languages.index(language)
+
+
+def _cells(numbers: pd.DataFrame) -> pd.Series:
+    """Each number with half of its 95% interval and the paper's number; the best of a column are bold."""
+    half = ((numbers["high"] - numbers["low"]) / 2).map(tenths)
+    titles = "95% interval " + numbers["low"].map(tenths) + " to " + numbers["high"].map(tenths)
+    deviations = numbers["std"].map(tenths, na_action="ignore").astype("string")
+    deviations = "; standard deviation over " + numbers["seeds"].astype(str) + " seeds " + deviations
+    ours = _best_in_bold(numbers, "measured") + " <small>±" + half + "</small>"
+    paper = '<span class="paper">' + _best_in_bold(numbers, "paper") + "</span>"
+    cells = '<span title="' + titles + deviations.fillna("") + '">' + ours + "</span>" + paper.fillna("")
+    return cells.map(Markup)
+
+
+def _best_in_bold(numbers: pd.DataFrame, column: str) -> pd.Series:
+    texts = numbers[column].map(tenths, na_action="ignore").astype("string")
+    best = texts.astype(float).groupby([numbers[key] for key in PLACE]).transform("max")
+    return texts.mask(texts.astype(float) == best, "<b>" + texts + "</b>")
+
+
+def _heads(printed: pd.DataFrame) -> pd.DataFrame:
+    """What is written before the numbers of each row and of the chance levels; empty columns are left out."""
+    rows = printed.groupby("row", sort=False).first()
+    heads = rows.reindex(columns=["section", "group", *HEADS]).astype(object).fillna("")
+    if "word_by_word" in rows:
+        heads["method"] += rows["word_by_word"].map({"yes": " †"}).fillna("")
+    heads["section"] = (heads["section"] + " " + heads.pop("group")).str.strip()
+    heads.loc["chance"] = ""
+    heads.loc["chance", "method"] = "Chance"
+    return heads.loc[:, heads.ne("").any()].rename(columns={"section": "", **HEADS})
 
 
 def _language(dataset: str, code: str, settings: ReportSettings) -> str:
     """A language's name; captions that are not human are marked with their origin."""
     origin = settings.caption_origins.get(dataset, {}).get(code, "")
     return name_of(code) + (f" ({origin})" if origin else "")
-
-
-def _spans(labels: Iterable[Hashable]) -> list[tuple[Any, int]]:
-    """Runs of equal labels, and how many columns each spans; of a tuple, its last part is shown."""
-    runs = [(label, len(list(run))) for label, run in itertools.groupby(labels)]
-    return [(label[-1] if isinstance(label, tuple) else label, span) for label, span in runs]
-
-
-def _row(numbers: pd.DataFrame, columns: Sequence[Column]) -> dict[str, Any]:
-    """A row's texts, and a cell for each column, None where the row has no number."""
-    cells = {(line["dataset"], line["language"], line["metric"]): line for line in numbers.to_dict("records")}
-    texts = {
-        head: "" if numbers[head].isna().all() else str(numbers[head].dropna().iloc[0])
-        for head in ("section", "group", *HEADS, "word_by_word")
-        if head in numbers
-    }
-    return {
-        "heads": texts,
-        "group": " ".join(filter(None, [texts["section"], texts["group"]])),
-        "name": row_names(numbers).iloc[0],
-        "word_by_word": bool(texts.get("word_by_word")),
-        "number": numbers["row"].iloc[0],
-        "cells": [_cell(cells[column]) if column in cells else None for column in columns],
-    }
-
-
-def _cell(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Our number, half of its 95% interval, the interval and deviation in words, and the paper's number."""
-    title = f"95% interval {tenths(line['low'])} to {tenths(line['high'])}"
-    if pd.notna(line["std"]):
-        title += f"; standard deviation over {line['seeds']} seeds {tenths(line['std'])}"
-    return {
-        "ours": tenths(line["measured"]),
-        "half": tenths((line["high"] - line["low"]) / 2),
-        "title": title,
-        "paper": "" if pd.isna(line["paper"]) else tenths(line["paper"]),
-    }
 
 
 def _candidates(numbers: pd.DataFrame, settings: ReportSettings) -> str:
@@ -177,18 +163,13 @@ def _candidates(numbers: pd.DataFrame, settings: ReportSettings) -> str:
     )
 
 
-def _picture(
-    means: pd.DataFrame,
-    columns: Sequence[Column],
-    rows: Sequence[Mapping[str, Any]],
-    settings: ReportSettings,
-) -> str:
+def _picture(means: pd.DataFrame, columns: Sequence[Column], settings: ReportSettings) -> str:
     """mR with intervals: a panel for each data set and language; the paper's number on its own data."""
-    place = {row["number"]: number for number, row in enumerate(rows)}
-    means = means.assign(place=means["row"].map(place))
+    names = row_names(means)[~means["row"].duplicated()]
+    means = means.assign(place=pd.factorize(means["row"])[0])
     means["paper"] = means["paper"].where(means["dataset"].isin(settings.papers_data))
     panels = {}
     for dataset, code in dict.fromkeys((dataset, code) for dataset, code, _ in columns):
         part = means[(means["dataset"] == dataset) & (means["language"] == code)]
         panels[f"{printed_name(dataset, settings)}\n{_language(dataset, code, settings)}"] = part
-    return plots.intervals(panels, [row["name"] for row in rows], "Mean recalls with 95% intervals")
+    return plots.intervals(panels, list(names), "Mean recalls with 95% intervals")
