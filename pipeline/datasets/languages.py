@@ -30,10 +30,7 @@ class Language:
         general_rules: whether Moses' general rules serve it well, because Moses has no rules for it.
         dotted_i: whether its lower case of I is ı, and of İ is i.
         scripts: its scripts, as the names of Unicode's characters begin; empty: unknown.
-        right_to_left: direction of writing.
-        tag: for the attribute `lang` of pages, if it is not the code.
-        fonts: CSS families that its characters need on pages.
-        colours: of its lines in charts, on a light and on a dark page; empty: of the text.
+        colour: of its lines in charts; empty: grey.
         services: its code at translation services that do not use the ISO 639-1 code.
         bleu: sacrebleu's tokeniser of translations into it.
     """
@@ -45,10 +42,7 @@ class Language:
     general_rules: bool = False
     dotted_i: bool = False
     scripts: tuple[str, ...] = ()
-    right_to_left: bool = False
-    tag: str = ""
-    fonts: str = ""
-    colours: tuple[str, str] | None = None
+    colour: str = ""
     services: Mapping[str, str] = field(default_factory=dict)
     bleu: str = "13a"
 
@@ -59,45 +53,38 @@ class Language:
 
 
 _LATIN = ("LATIN",)
-_CHINESE = '"Noto Sans CJK SC", "Noto Sans SC", "PingFang SC", "Microsoft YaHei", sans-serif'
-_JAPANESE = '"Noto Sans CJK JP", "Noto Sans JP", "Hiragino Sans", "Yu Gothic", sans-serif'
 
 # The papers' languages in their order, then others.
 _ROWS = (
-    Language("en", "English", scripts=_LATIN, colours=("#0b5cad", "#74b3f2")),
-    Language("de", "German", scripts=_LATIN, colours=("#b34700", "#f0a36b")),
-    Language("fr", "French", scripts=_LATIN, colours=("#6a3fa0", "#c3a3ef")),
-    Language("cs", "Czech", scripts=_LATIN, colours=("#00796b", "#5fc9bb")),
+    Language("en", "English", scripts=_LATIN, colour="#0b5cad"),
+    Language("de", "German", scripts=_LATIN, colour="#b34700"),
+    Language("fr", "French", scripts=_LATIN, colour="#6a3fa0"),
+    Language("cs", "Czech", scripts=_LATIN, colour="#00796b"),
     Language(
-        "zh", "Chinese", tokenizer="jieba", spaced=False, scripts=("CJK",), colours=("#b3261e", "#ff8a80"),
-        tag="zh-Hans",  # the data sets' Chinese is simplified
-        fonts=_CHINESE, services={"google": "zh-CN"}, bleu="zh",
+        "zh", "Chinese", tokenizer="jieba", spaced=False, scripts=("CJK",), colour="#b3261e",
+        services={"google": "zh-CN"}, bleu="zh",
     ),
     Language(
         "ja", "Japanese", tokenizer="sudachi", spaced=False, scripts=UNSPACED_SCRIPTS,
-        colours=("#5f6b00", "#c5cf5a"), fonts=_JAPANESE, bleu="char",
+        colour="#5f6b00", bleu="char",
     ),
-    Language(
-        "ar", "Arabic", tokenizer="icu", scripts=("ARABIC",), right_to_left=True,
-        colours=("#a0307e", "#f08fcf"),
-    ),
-    Language("af", "Afrikaans", general_rules=True, scripts=_LATIN, colours=("#2f6f9f", "#8fc1e8")),
-    Language("ko", "Korean", tokenizer="icu", scripts=("HANGUL", "CJK"), colours=("#7a4b1e", "#d3a77a")),
-    Language("ru", "Russian", scripts=("CYRILLIC",), colours=("#4a5560", "#b4bec9")),
+    Language("ar", "Arabic", tokenizer="icu", scripts=("ARABIC",), colour="#a0307e"),
+    Language("af", "Afrikaans", general_rules=True, scripts=_LATIN, colour="#2f6f9f"),
+    Language("ko", "Korean", tokenizer="icu", scripts=("HANGUL", "CJK"), colour="#7a4b1e"),
+    Language("ru", "Russian", scripts=("CYRILLIC",), colour="#4a5560"),
     Language("az", dotted_i=True),
     Language("tr", dotted_i=True),
     Language("he", services={"google": "iw"}),
     Language("jv", services={"google": "jw"}),
     Language("nb", services={"google": "no"}),
     Language("no", services={"deepl": "nb"}),
-    Language("fa", "Persian", tokenizer="icu", scripts=("ARABIC",), right_to_left=True),
-    Language("ur", "Urdu", tokenizer="icu", scripts=("ARABIC",), right_to_left=True),
-    *(Language(code, tokenizer="icu", right_to_left=True) for code in ("dv", "ps", "sd", "ug")),
+    Language("fa", "Persian", tokenizer="icu", scripts=("ARABIC",)),
+    Language("ur", "Urdu", tokenizer="icu", scripts=("ARABIC",)),
     *(
         Language(code, tokenizer="icu")
         for code in (
-            "am", "as", "bn", "gu", "hi", "hy", "ka", "kn", "ml", "mr", "ne", "or", "pa", "sa", "si", "ta",
-            "te", "ti",
+            "am", "as", "bn", "dv", "gu", "hi", "hy", "ka", "kn", "ml", "mr", "ne", "or", "pa", "ps", "sa",
+            "sd", "si", "ta", "te", "ti", "ug",
         )
     ),
     *(Language(code, tokenizer="", spaced=False) for code in ("bo", "dz", "km", "lo", "my", "th")),

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write, require_file
 from pipeline.common.rounding import tenths
-from pipeline.datasets.languages import LANGUAGES, language, name_of
+from pipeline.datasets.languages import name_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -29,17 +29,13 @@ def write_page(
     )
     environment.filters |= {
         "language": name_of,
-        "attributes": language_attributes,
         "tenths": tenths,
         "difference": difference,
         "html": html_table,
         **filters,
     }
     with atomic_write(output) as temporary:
-        temporary.write_text(
-            environment.get_template(template).render(table_of_languages=LANGUAGES.values(), **values),
-            encoding="utf-8",
-        )
+        temporary.write_text(environment.get_template(template).render(**values), encoding="utf-8")
 
 
 def html_table(table: pd.DataFrame, caption: str, kind: str = "small", index: bool = False) -> Markup:
@@ -63,13 +59,6 @@ def difference(value: float | None) -> str:
     if float(text) == 0 and value != 0:
         text = f"{value:+.1g}"
     return text.replace("-", "−")
-
-
-def language_attributes(code: str) -> Markup:
-    """Attributes of an element with text in a language: `lang`, by which a browser picks fonts, and `dir`."""
-    row = language(code)
-    direction = Markup(' dir="rtl"') if row.right_to_left else ""
-    return Markup('lang="{}"{}').format(row.tag or code, direction)
 
 
 def main_of(page: Path) -> str:

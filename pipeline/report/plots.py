@@ -178,7 +178,7 @@ def curves(panels: Mapping[str, Mapping[str, Sequence[pd.Series]]], description:
     for axes, (name, lines) in zip(grid.flat, panels.items(), strict=False):
         for code, seeds in lines.items():
             for one in seeds:
-                colour = (language(code).colours or [GREY])[0]
+                colour = language(code).colour or GREY
                 (handles[name_of(code)],) = axes.plot(one.index, one.to_numpy(), color=colour, linewidth=1)
         axes.set_title(name)
         axes.set_ylim(bottom=0)
