@@ -2,14 +2,7 @@
 
 import sys
 
-from pipeline import cli
-from pipeline.stages import STAGES
-
-
-def main() -> int:
-    """Run the stage that the command line names, and return the exit status."""
-    return cli.main(STAGES, "python -m pipeline", __doc__ or "")
-
+from pipeline.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

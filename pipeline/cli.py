@@ -10,35 +10,36 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
 
 from pipeline import registry
-from pipeline.common.errors import InputError, error_message
+from pipeline.common.errors import error_message
 from pipeline.common.gpus import take_gpu
 from pipeline.common.signals import Interrupted, raise_on_signal
-from pipeline.stages import Stage
+from pipeline.stages import STAGES, Stage
 
+PROGRAM = "python -m pipeline"
 GPUS = "1: one GPU, reserved for this job; 0 (default): the CPU"
 
 
-def main(stages: Mapping[str, Stage], program: str, about: str) -> int:
+def main() -> int:
     """Run the stage that the command line names, and return the exit status."""
     parser = argparse.ArgumentParser(
-        prog=program,
-        description=about,
-        epilog=overview(stages),
+        prog=PROGRAM,
+        description="Runs one stage of the pipeline on files.",
+        epilog=overview(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    text = f"`{program} COMMAND --help` explains its options"
-    parser.add_argument("stage", choices=list(stages), metavar="COMMAND", help=text)
-    stage = stages[parser.parse_args(sys.argv[1:2]).stage]
+    text = f"`{PROGRAM} COMMAND --help` explains its options"
+    parser.add_argument("stage", choices=list(STAGES), metavar="COMMAND", help=text)
+    stage = STAGES[parser.parse_args(sys.argv[1:2]).stage]
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Like stderr, because not every terminal can print all characters.
         sys.stdout.reconfigure(errors="backslashreplace")
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    return exit_status(lambda: run(stage, program, sys.argv[2:]))
+    return exit_status(lambda: run(stage, sys.argv[2:]))
 
 
 def exit_status(work: Callable[[], None]) -> int:
@@ -64,22 +65,22 @@ def exit_status(work: Callable[[], None]) -> int:
     return 0
 
 
-def overview(stages: Mapping[str, Stage]) -> str:
+def overview() -> str:
     """The stages with their summaries, by package."""
-    width = max(map(len, stages)) + 2
+    width = max(map(len, STAGES)) + 2
     groups: dict[str, list[str]] = {}
-    for name, stage in stages.items():
+    for name, stage in STAGES.items():
         groups.setdefault(stage.package, []).append(f"  {name:{width}}{stage.summary}")
     return "\n\n".join("\n".join([f"{group}:", *lines]) for group, lines in groups.items())
 
 
-def run(stage: Stage, program: str, words: Sequence[str]) -> None:
+def run(stage: Stage, words: Sequence[str]) -> None:
     """Run one stage with the rest of a command line."""
     if stage.idle_threads_sleep:
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when PyTorch loads its OpenMP
     function = registry.load(stage.function)
     parameters = inspect.signature(function, eval_str=True).parameters
-    values = vars(parser_of(stage, program).parse_args(words))
+    values = vars(parser_of(stage).parse_args(words))
     if stage.gpu:
         take_gpu(values["gpus"])
     positional = [values[name] for name, each in parameters.items() if each.kind is each.POSITIONAL_ONLY]
@@ -87,12 +88,12 @@ def run(stage: Stage, program: str, words: Sequence[str]) -> None:
     function(*positional, **named)
 
 
-def parser_of(stage: Stage, program: str) -> argparse.ArgumentParser:
+def parser_of(stage: Stage) -> argparse.ArgumentParser:
     """The parser of a stage's options; imports the module of its function."""
     function = registry.load(stage.function)
     text = inspect.getdoc(function) or ""
     description = " ".join(text.partition("\n\n")[0].split())
-    parser = argparse.ArgumentParser(prog=f"{program} {stage.name}", description=description)
+    parser = argparse.ArgumentParser(prog=f"{PROGRAM} {stage.name}", description=description)
     texts = explanations(text)
     for each in inspect.signature(function, eval_str=True).parameters.values():
         if each.name != "gpus":
@@ -127,24 +128,12 @@ def _reading(parameter: inspect.Parameter) -> dict[str, Any]:
             options["default"] = []
     if get_origin(kind) is Literal:
         return options | {"choices": get_args(kind)}
-    return options | {"type": _parser_of_block(kind) if hasattr(kind, "parse") else kind}
+    return options | {"type": getattr(kind, "parse", kind)}  # a block of settings is JSON
 
 
 def _without_none(kind: Any) -> Any:
     """The type X of X | None."""
     return get_args(kind)[0] if get_origin(kind) is UnionType and NoneType in get_args(kind) else kind
-
-
-def _parser_of_block(kind: Any) -> Callable[[str], object]:
-    """The reader of a value that a class parses, such as a block of settings; argparse names the option."""
-
-    def parse(text: str) -> object:
-        try:
-            return kind.parse(text)
-        except InputError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return parse
 
 
 def explanations(docstring: str) -> dict[str, str]:

@@ -64,14 +64,14 @@ class Block(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The block of a command line's JSON object; raises `InputError` that lists every mistake."""
+        """The block of the option --settings, a JSON object; raises `InputError` that lists every mistake."""
         try:
             values = json.loads(text)
         except ValueError as error:
-            raise InputError(f"not JSON: {error}; {_OBJECT}") from None
+            raise InputError(f"--settings: not JSON: {error}; {_OBJECT}") from None
         if not isinstance(values, dict):
-            raise InputError(f"found {text[:60]}; {_OBJECT}")
-        return cls.from_values(values, "cannot be used:")
+            raise InputError(f"--settings: found {text[:60]}; {_OBJECT}")
+        return cls.from_values(values, "--settings: cannot be used:")
 
     @classmethod
     def from_values(cls, values: Mapping[str, object], heading: str) -> Self:

@@ -22,7 +22,7 @@ IMAGES = 40
 START = """
 from pipeline.images import extract
 extract.SECONDS_OF_A_BLOCK = 0.0
-from pipeline.__main__ import main
+from pipeline.cli import main
 raise SystemExit(main())
 """
 

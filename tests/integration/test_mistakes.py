@@ -24,7 +24,7 @@ import yaml
 from PIL import Image
 
 from pipeline import cli
-from pipeline.__main__ import main
+from pipeline.cli import main
 from pipeline.common.yaml_files import read_yaml
 from pipeline.plan.plan import Plan
 from pipeline.settings import reading

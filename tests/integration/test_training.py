@@ -228,10 +228,10 @@ def kill_once_it_has_a_checkpoint(arguments: list[str], checkpoint: Path, later:
 
 WITH_CHECKPOINTS = """
 import sys
-from pipeline import __main__
+from pipeline import cli
 from pipeline.training import loop
 loop.SECONDS_BETWEEN_CHECKPOINTS = 0.0
-sys.exit(__main__.main())
+sys.exit(cli.main())
 """
 
 

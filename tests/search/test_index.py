@@ -162,7 +162,7 @@ def test_the_command_prints_what_is_nearest(
     index, captions = tmp_path / "index.h5", write_captions(tmp_path / "captions.csv")
 
     def run(stage: str, *options: object) -> list[list[str]]:
-        cli.run(STAGES[stage], "pipeline", list(map(str, options)))
+        cli.run(STAGES[stage], list(map(str, options)))
         return [line.split("\t") for line in capsys.readouterr().out.splitlines()]
 
     run("build-index", "--model", model.path, "--photographs", photographs, "--captions", captions,

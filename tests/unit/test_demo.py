@@ -247,7 +247,7 @@ def test_the_demos_dictionaries_have_the_words_of_its_english_grammar(code: str)
 
 def run(stage: str, options: str) -> None:
     """Run a stage as its command line does."""
-    cli.run(STAGES[stage], "pipeline", shlex.split(options))
+    cli.run(STAGES[stage], shlex.split(options))
 
 
 def test_the_commands_write_their_files(tmp_path: Path) -> None:

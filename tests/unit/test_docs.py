@@ -57,7 +57,7 @@ def test_links_lead_to_a_file_and_a_heading(page: Path) -> None:
 def test_stages_benchmarks_and_their_options_exist(page: Path) -> None:
     """Except scripts of runs, which are in the commits they cite."""
     for name, options in commands(page, "-m pipeline "):
-        usage = cli.parser_of(STAGES[name], "pipeline").format_usage()
+        usage = cli.parser_of(STAGES[name]).format_usage()
         assert options <= {*re.findall(r"--[a-z-]+", usage), "--help"}, (name, options)
     for name, options in commands(page, r"(?:-m benchmarks\.|benchmarks/)") if page != RUNS else []:
         source = text_of(ROOT / "benchmarks" / f"{name}.py")

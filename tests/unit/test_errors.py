@@ -12,7 +12,6 @@ import torch
 
 from pipeline import cli
 from pipeline.common.errors import InputError, error_message, raise_together
-from pipeline.stages import STAGES
 
 
 @pytest.mark.parametrize(
@@ -59,7 +58,7 @@ def test_characters_that_a_terminal_cannot_show_end_no_command(monkeypatch: pyte
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii", write_through=True))
     monkeypatch.setattr(sys, "argv", ["pipeline", "compare"])
     monkeypatch.setattr(cli, "run", lambda *arguments: print("grün 狗"))
-    assert cli.main(STAGES, "pipeline", "") == 0
+    assert cli.main() == 0
     assert written.getvalue() == b"gr\\xfcn \\u72d7\n"
 
 

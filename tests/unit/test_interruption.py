@@ -38,7 +38,7 @@ def test_an_interrupted_stage_reports_it_and_leaves_no_temporary_file(tmp_path: 
     code = (
         "import signal, sys\n"
         "from pathlib import Path\n"
-        "from pipeline import __main__\n"
+        "from pipeline import cli\n"
         "from pipeline.common.files import atomic_write\n"
         "from pipeline.datasets import unpack as module\n"
         "def unpack(archive: Path, output: Path):\n"
@@ -47,7 +47,7 @@ def test_an_interrupted_stage_reports_it_and_leaves_no_temporary_file(tmp_path: 
         "        print('writes', flush=True)\n"
         "        signal.pause()\n"
         "module.unpack = unpack\n"
-        "sys.exit(__main__.main())\n"
+        "sys.exit(cli.main())\n"
     )
     stage = subprocess.Popen(
         [sys.executable, "-c", code, "unpack", "--archive", "a.zip", "--output", str(tmp_path / "out")],

@@ -33,7 +33,7 @@ def loaded_packages(source: str) -> set[str]:
 def test_the_overview_of_commands_imports_nothing_large() -> None:
     source = """
 import contextlib
-from pipeline import __main__ as command_line
+from pipeline import cli as command_line
 sys.argv = ["pipeline", "--help"]
 with contextlib.suppress(SystemExit):
     command_line.main()

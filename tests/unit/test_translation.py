@@ -146,7 +146,7 @@ def test_published_translations_are_chosen_by_pair_and_origin() -> None:
 
 
 def _run(*arguments: object) -> None:
-    run(STAGES["translate"], "pipeline", list(map(str, arguments)))
+    run(STAGES["translate"], list(map(str, arguments)))
 
 
 def test_the_command_counts_only_training_captions(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_published_translations_and_a_translator_are_measured_side_by_side() -> 
 
 
 def _run(stage: str, *arguments: object) -> None:
-    run(STAGES[stage], "pipeline", list(map(str, arguments)))
+    run(STAGES[stage], list(map(str, arguments)))
 
 
 def test_the_table_has_all_pairs_and_marks_those_without_a_reference(tmp_path: Path) -> None:

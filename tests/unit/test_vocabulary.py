@@ -62,7 +62,7 @@ def sentences(tmp_path: Path) -> Path:
 
 
 def _run(*arguments: object, command: str = "build-vocabulary") -> None:
-    run(STAGES[command], "pipeline", list(map(str, arguments)))
+    run(STAGES[command], list(map(str, arguments)))
 
 
 def _command(sentences: Path, *more: object, **settings: object) -> Vocabulary:
