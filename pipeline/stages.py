@@ -66,7 +66,6 @@ _TABLE = (
     Stage("train-word-vectors", "pipeline.words.make:train_word_vectors"),
     Stage("build-vocabulary", "pipeline.words.make:build_vocabulary"),
     Stage("reduce-vocabulary", "pipeline.words.reduce:reduce_vocabulary"),
-    Stage("encode-characters", "pipeline.words.spelled:encode_characters"),
     Stage("align-vectors", "pipeline.words.align:align_vectors"),
     Stage("pretrain-bert", "pipeline.words.bert:pretrain_bert", gpu=True),
     Stage("embed-captions", "pipeline.words.sentence_vectors:embed_captions", gpu=True),

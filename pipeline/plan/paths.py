@@ -61,11 +61,10 @@ TRANSLATION_QUALITY = DATASET + "/translation-quality/{source}-{target}.csv"
 
 # Word and sentence vectors. `captions` is what an experiment trains on: human, human+mt, mt, augmented.
 CAPTION_VECTORS = DATASET + "/text/{language}.bin"  # FastText vectors that are trained on its captions
-# Vocabularies with vectors; `aligned` is `muse/` for vectors that are aligned to English, or empty.
-BUILT_WORDS = DATASET + "/words/{captions}/{aligned}{language}.h5"
-WORDS, ALIGNED_WORDS = (BUILT_WORDS.replace("{aligned}", each) for each in ("", "muse/"))
+# Vocabularies; `kind` is `muse/` for vectors aligned to English, `spelled/` for characters, or empty.
+BUILT_WORDS = DATASET + "/words/{captions}/{kind}{language}.h5"
+WORDS, ALIGNED_WORDS, CHARACTERS = (BUILT_WORDS.replace("{kind}", each) for each in ("", "muse/", "spelled/"))
 REDUCED_WORDS = DATASET + "/words/{captions}/{reduction}/{language}.h5"
-CHARACTERS = DATASET + "/spelled/{captions}/{language}.h5"  # a vocabulary's words as characters
 BERT = DATASET + "/bert/model"  # the small BERT that is pretrained on the captions
 SENTENCE_VECTORS = DATASET + "/bert/{language}.h5"
 

@@ -9,8 +9,7 @@ from pipeline.plan.sources import FASTTEXT, MUSE
 from pipeline.plan.translation import dictionary, translation_tables
 from pipeline.settings import stages as stage_settings
 from pipeline.settings.translations import translation_sources
-from pipeline.training.settings import Captions
-from pipeline.words.settings import WordSettings
+from pipeline.words.settings import Captions, WordSettings
 
 
 def sentences(plan: Plan, dataset: str, language: str) -> list[str]:
@@ -18,28 +17,32 @@ def sentences(plan: Plan, dataset: str, language: str) -> list[str]:
     return tokens(plan, dataset, [language])
 
 
-def word_settings(plan: Plan, language: str, aligned: str) -> WordSettings:
+def word_settings(plan: Plan, language: str, kind: str) -> WordSettings:
     """Settings of a language's word vectors: if Multi30K has no text, they are trained on the captions.
 
     Args:
-        aligned: `muse/` for MUSE's published vectors, or empty.
+        kind: `muse/` for MUSE's published vectors, `spelled/` for words' characters, or empty.
     """
+    if kind == "spelled/":
+        return WordSettings(max_word_length=plan.settings.liwe.max_word_length)
     without_text = language not in source_named("multi30k").caption_files
     trains = plan.settings.words.vectors == "multi30k" and without_text
-    return stage_settings.word_settings(plan.settings, "file" if aligned else "train" if trains else None)
+    return stage_settings.word_settings(plan.settings, "file" if kind else "train" if trains else None)
 
 
-def word_vectors(plan: Plan, dataset: str, language: str, aligned: str) -> list[str]:
-    """The vectors of a language; empty if it has only translations to train them on."""
-    source = word_settings(plan, language, aligned).vectors
+def word_vectors(plan: Plan, dataset: str, language: str, kind: str) -> list[str]:
+    """The vectors of a language; empty if it has only translations to train them on, or words are spelled."""
+    if kind == "spelled/":
+        return []
+    source = word_settings(plan, language, kind).vectors
     if source == "train":
         own = _has_training_captions(plan, dataset, language)
         return [plan.path(paths.CAPTION_VECTORS, dataset=dataset, language=language)] if own else []
     if source == "multi30k":
         return [plan.path(paths.TEXT_VECTORS, language=language)]
-    name = (MUSE if aligned else FASTTEXT).format(language=language)
+    name = (MUSE if kind else FASTTEXT).format(language=language)
     if name not in plan.sources:
-        otherwise = "set muse to align" if aligned else "set words.vectors to train"
+        otherwise = "set muse to align" if kind else "set words.vectors to train"
         raise InputError(
             f"workflow/sources.csv has no published vectors {name}. Add them to it, or {otherwise}."
         )

@@ -20,8 +20,8 @@ from pipeline.models.settings import (
     Triplets,
     WordRegularizer,
 )
-from pipeline.training.settings import Assignment, Captions, Lessons, Pretraining, Resources, Training
-from pipeline.words.settings import CaptionSelection
+from pipeline.training.settings import Assignment, Lessons, Pretraining, Resources, Training
+from pipeline.words.settings import Captions, CaptionSelection
 
 
 class LearningBlocks(Losses):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from pipeline.common.errors import InputError
 from pipeline.settings.configuration import Configuration
-from pipeline.training.settings import Captions
+from pipeline.words.settings import Captions
 
 CONSISTENCY = ("average", "learned")  # how scores of a query and its translations become one
 

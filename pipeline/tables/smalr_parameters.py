@@ -33,7 +33,7 @@ def count_smalr_parameters(
         settings: JSON: `scale` and `dataset` of the vocabularies; of scale paper `model`, `liwe`,
             `consistency` and `hybrid`, the settings of the trainings of smalr-la, smalr-hem and smalr.
         words: one vocabulary per language.
-        characters: output of `encode-characters` for each language.
+        characters: output of `build-vocabulary` with `max_word_length` for each language.
         papers: the paper's own numbers, config/papers/smalr/parameters.csv.
         table: CSV to write: columns model, counted, metric, value, paper, vocabulary, note.
         comparison: CSV to write, one number per line.

@@ -20,9 +20,7 @@ from pipeline.models.settings import (
     Triplets,
 )
 from pipeline.translation.settings import TranslatorTraining
-from pipeline.words.settings import SelectionRules
-
-Captions = Literal["human", "human+mt", "mt", "augmented"]
+from pipeline.words.settings import Captions, SelectionRules
 
 
 class Resources(Block):

@@ -1,18 +1,17 @@
 """Vocabulary and initial vectors of one language, from the captions that an experiment trains on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+
+import numpy as np
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.select import added_translations, original_captions, training_captions
 from pipeline.datasets.table import read_sentences
-from pipeline.words.settings import WordSettings
+from pipeline.words.settings import Captions, WordSettings
 from pipeline.words.vectors import read_model, read_vectors, train_model, word_vectors, write_model
-from pipeline.words.vocabulary import training_words, vocabulary, write_vocabulary
-
-Captions = Literal["human", "human+mt", "mt", "augmented"]
+from pipeline.words.vocabulary import vocabulary, word_counts, write_vocabulary
 
 
 def build_vocabulary(
@@ -25,7 +24,9 @@ def build_vocabulary(
     captions: Captions = "human",
     vectors_file: Path | None = None,
 ) -> None:
-    """Write the words of the training captions with a FastText vector, and their vectors.
+    """Write the words of the training captions, and their FastText vectors or, for LIWE, their spellings.
+
+    With spellings, words that only other captions of the language have are included.
 
     Args:
         language: ISO 639-1 code.
@@ -40,22 +41,29 @@ def build_vocabulary(
         output: vocabulary to write (HDF5).
     """
     training = training_sentences(language, sentences, caption_origin, translations, captions)
-    words = training_words(training)
-    if vectors_file is None:
+    counts = word_counts(training)
+    words = list(counts)
+    if settings.max_word_length:
+        table = read_sentences(sentences)
+        own = table[(table["language"] == language) & (table["origin"] == caption_origin)]
+        words = list(word_counts([*training, *own["tokens"]]))
+        vectors = spellings(words, set().union(*counts), settings.max_word_length)
+    elif vectors_file is None:
         vectors = word_vectors(train_model(training, settings), words)
     elif vectors_file.suffix == ".bin":
         vectors = word_vectors(read_model(vectors_file, settings.dimension), words)
     else:
         vectors = read_vectors(vectors_file, words, settings)
     attributes: dict[str, str | int] = {
-        "vectors": vectors_file.name if vectors_file else "trained",
+        "vectors": vectors_file.name
+        if vectors_file
+        else "spelled"
+        if settings.max_word_length
+        else "trained",
         "settings": settings.as_json(),
-        "training_captions": len(training),
-        "training_tokens": sum(len(tokens.split()) for tokens in training),
-        "training_words": len(words),
         "fasttext": version("fasttext-community"),
     }
-    write_vocabulary(vocabulary(language, words, vectors), attributes, output)
+    write_vocabulary(vocabulary(language, words, vectors, counts), attributes, output)
 
 
 def train_word_vectors(
@@ -91,3 +99,19 @@ def training_sentences(
     if training.empty:
         raise InputError(f"{sentences}: no captions in {language!r} to train on under captions: {captions}.")
     return list(training["tokens"])
+
+
+def spellings(words: Iterable[str], letters: set[str], longest: int) -> dict[str, np.ndarray]:
+    """Code points of each word, (longest,); 0 after its end and for unknown characters.
+
+    They stand in the place of word vectors, so that sentences are read the same way for models that read
+    characters (LIWE, Wehrmann et al. 2019). A word without any known character is not among them.
+    """
+    spelling_of = {}
+    for word in words:
+        row = np.zeros(longest, dtype=np.float32)
+        codes = [ord(letter) if letter in letters else 0 for letter in word[:longest]]
+        row[: len(codes)] = codes
+        if row.any():
+            spelling_of[word] = row
+    return spelling_of

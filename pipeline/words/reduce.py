@@ -6,7 +6,6 @@ dictionary-T   words of other languages than English seen fewer than T times bec
 """
 
 import logging
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,32 +13,17 @@ import numpy as np
 
 from pipeline.common.errors import InputError
 from pipeline.translation.dictionary import read_dictionaries
-from pipeline.words.make import Captions, training_sentences
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 
 log = logging.getLogger("pipeline")
 
 
 def reduce_vocabulary(
-    language: str,
-    words: Path,
-    sentences: Path,
-    reduction: str,
-    output: Path,
-    caption_origin: str = "human",
-    translations: Sequence[Path] = (),
-    captions: Captions = "human",
-    english: Path | None = None,
-    dictionaries: Sequence[Path] = (),
+    words: Path, reduction: str, output: Path, english: Path | None = None, dictionaries: Sequence[Path] = ()
 ) -> None:
     """Write a smaller vocabulary of a language.
 
     Args:
-        language: ISO 639-1 code.
-        sentences: sentence table with the language's own captions.
-        caption_origin: origin of the data set's own captions.
-        translations: translations into the language.
-        captions: which of these captions are trained on.
         words: output of `build-vocabulary` for the language.
         reduction: frequency-5, pca-50, frequency-5+pca-50 (one after the other), dictionary-5, ...
         english: for dictionary-N: output of `build-vocabulary` for English.
@@ -49,26 +33,27 @@ def reduce_vocabulary(
     Raises:
         InputError: no word is left, or the vectors have fewer dimensions than requested.
     """
-    training = training_sentences(language, sentences, caption_origin, translations, captions)
-    whole, count = read_vocabulary(words), Counter(word for tokens in training for word in tokens.split())
-    smaller = whole
+    smaller = whole = read_vocabulary(words)
     for kind, _, amount in (step.partition("-") for step in reduction.split("+")):
         if kind == "pca":
             smaller = with_smaller_vectors(smaller, int(amount))
         elif kind == "frequency":
-            smaller = frequent(smaller, count, int(amount))
+            smaller = frequent(smaller, int(amount))
         elif english is None:
             raise InputError(f"{reduction}: the English vocabulary is missing; give --english.")
         else:
             candidates = read_dictionaries(dictionaries, smaller.language, "en")
-            smaller = mapped_to_english(smaller, count, int(amount), read_vocabulary(english), candidates)
-    log.info("%s: %d of %d words, %s", language, len(smaller.words) - 1, len(whole.words) - 1, reduction)
+            smaller = mapped_to_english(smaller, int(amount), read_vocabulary(english), candidates)
+    log.info(
+        "%s: %d of %d words, %s", whole.language, len(smaller.words) - 1, len(whole.words) - 1, reduction
+    )
     write_vocabulary(smaller, {"vectors": f"{words.name}, {reduction}"}, output)
 
 
-def frequent(whole: Vocabulary, count: Counter[str], least: int) -> Vocabulary:
+def frequent(whole: Vocabulary, least: int) -> Vocabulary:
     """The words with a minimum number of occurrences."""
-    rows = [0, *(row for word, row in whole.index.items() if count[word] >= least)]
+    assert whole.counts is not None, "it was built from captions"
+    rows = [0, *(row for row in whole.index.values() if whole.counts[row] >= least)]
     if len(rows) == 1:
         raise InputError(
             f"{whole.language}: no word is seen {least} times in the training captions; take a lower "
@@ -93,7 +78,7 @@ def with_smaller_vectors(whole: Vocabulary, size: int) -> Vocabulary:
 
 
 def mapped_to_english(
-    whole: Vocabulary, count: Counter[str], least: int, english: Vocabulary, candidates: dict[str, list[str]]
+    whole: Vocabulary, least: int, english: Vocabulary, candidates: dict[str, list[str]]
 ) -> Vocabulary:
     """The same words, with rare words mapped to English: rare words come last and have no vectors.
 
@@ -103,10 +88,11 @@ def mapped_to_english(
     Args:
         candidates: English translations of each word, the best first.
     """
+    assert whole.counts is not None, "it was built from captions"
     targets = {
         word: english.index[translations[0]]
-        for word in whole.index
-        if count[word] < least
+        for word, row in whole.index.items()
+        if whole.counts[row] < least
         and (translations := [other for other in candidates.get(word, []) if other in english.index])
     }
     own = [row for row, word in enumerate(whole.words) if word not in targets]

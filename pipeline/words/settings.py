@@ -8,6 +8,8 @@ from pydantic import Field
 from pipeline.common.block import LARGEST, Block, Count, PathText, Rate, Seed, Unique
 from pipeline.datasets.settings import LanguageCode, Origins
 
+Captions = Literal["human", "human+mt", "mt", "augmented"]
+
 
 class Words(Block):
     """The source of the word vectors."""
@@ -40,6 +42,8 @@ class WordSettings(Words):
 
     vectors: Literal["train", "multi30k", "file"] = "train"
     """train, multi30k or file"""
+    max_word_length: Count | None = None
+    """characters of a word whose code points LIWE reads in place of a vector; null: vectors"""
     minimum_passes: Count = 20
     """passes over the captions, however many tokens these are: after 4 over the 145,755 English captions of
     Multi30K the mean cosine of two words is 0.57

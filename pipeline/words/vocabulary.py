@@ -4,7 +4,8 @@ A file of frozen sentence vectors (ML BERT) has the same form: its words are who
 """
 
 import functools
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,7 @@ class Vocabulary:
         unit: what an entry is, a `word` of the tokens or a whole `caption`.
         english: (M,) rows of the English words that replace the last M words, which have no vectors
             (`reduce.py`); None if every word has a vector.
+        counts: (V + 1,) how often the training captions have each word; None where nothing depends on it.
     """
 
     language: str
@@ -38,6 +40,7 @@ class Vocabulary:
     vectors: np.ndarray
     unit: str = "word"
     english: np.ndarray | None = None
+    counts: np.ndarray | None = None
 
     @functools.cached_property
     def index(self) -> dict[str, int]:
@@ -53,13 +56,18 @@ class Vocabulary:
         return [self.index[unit] for unit in units if unit in self.index][:longest]
 
 
-def training_words(sentences: Iterable[str]) -> list[str]:
-    """The distinct lower-cased words of tokenised sentences, sorted; no frequency cut (MULE's code)."""
-    return sorted({word.lower() for tokens in sentences for word in tokens.split()})
+def word_counts(sentences: Iterable[str]) -> dict[str, int]:
+    """The lower-cased words of tokenised sentences, sorted, with their counts; none is cut (MULE's code)."""
+    return dict(sorted(Counter(word.lower() for tokens in sentences for word in tokens.split()).items()))
 
 
-def vocabulary(language: str, words: list[str], vectors: dict[str, np.ndarray]) -> Vocabulary:
+def vocabulary(
+    language: str, words: list[str], vectors: dict[str, np.ndarray], counts: Mapping[str, int] | None = None
+) -> Vocabulary:
     """Vocabulary of the words that have a vector, in their order.
+
+    Args:
+        counts: of words in the training captions.
 
     Raises:
         InputError: none of the words has a vector.
@@ -71,7 +79,9 @@ def vocabulary(language: str, words: list[str], vectors: dict[str, np.ndarray]) 
             "Are the vectors in the captions' language, and separated by blanks?"
         )
     rows = np.stack([vectors[word] for word in with_vector]).astype(np.float32)
-    return Vocabulary(language, [PADDING, *with_vector], np.vstack([np.zeros_like(rows[:1]), rows]))
+    known, seen = [PADDING, *with_vector], counts or {}
+    of_words = np.array([seen.get(word, 0) for word in known], dtype=np.int64)
+    return Vocabulary(language, known, np.vstack([np.zeros_like(rows[:1]), rows]), counts=of_words)
 
 
 def write_vocabulary(vocabulary: Vocabulary, attributes: dict[str, Attribute], path: Path) -> None:
@@ -79,8 +89,9 @@ def write_vocabulary(vocabulary: Vocabulary, attributes: dict[str, Attribute], p
     with create_hdf5(path, vocabulary.vectors.size * 4) as file:
         file.create_dataset("words", data=vocabulary.words, dtype=h5py.string_dtype())
         file.create_dataset("vectors", data=vocabulary.vectors, dtype=np.float32)
-        if vocabulary.english is not None:
-            file.create_dataset("english", data=vocabulary.english, dtype=np.int64)
+        for name in ("english", "counts"):
+            if (numbers := getattr(vocabulary, name)) is not None:
+                file.create_dataset(name, data=numbers, dtype=np.int64)
         file.attrs.update(attributes | {"language": vocabulary.language, "unit": vocabulary.unit})
 
 
@@ -94,4 +105,5 @@ def read_vocabulary(path: Path) -> Vocabulary:
             vectors=file["vectors"][:],
             unit=str(file.attrs["unit"]),
             english=file["english"][:] if "english" in file else None,
+            counts=file["counts"][:] if "counts" in file else None,
         )

@@ -27,7 +27,8 @@ from reference.layers import Weights
 from run_stages import train
 
 from pipeline.training.data import Inputs
-from pipeline.words.spelled import encode_characters
+from pipeline.words.make import build_vocabulary
+from pipeline.words.settings import WordSettings
 
 pytestmark = pytest.mark.integration
 
@@ -89,7 +90,8 @@ def with_spelling(files: Inputs, settings: Settings, folder: Path) -> Inputs:
         translations = [] if settings["captions"] == "human" else into
         words.append(folder / f"{code}.h5")
         origin, longest = settings["caption_origins"].get(code, "human"), settings["liwe"]["max_word_length"]
-        encode_characters(code, own, longest, words[-1], origin, translations, settings["captions"])
+        how = WordSettings(max_word_length=longest)
+        build_vocabulary(code, own, how, words[-1], origin, translations, settings["captions"])
     return replace(files, words=words)
 
 

@@ -19,7 +19,8 @@ from pipeline.models.settings import Liwe, Model, ModelSettings
 from pipeline.settings import reading
 from pipeline.settings import stages as stage_settings
 from pipeline.words.corpus import Sentences
-from pipeline.words.spelled import encode_characters, spellings
+from pipeline.words.make import build_vocabulary, spellings
+from pipeline.words.settings import WordSettings
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary
 
 LIWE = Liwe(character_dim=3, max_word_length=4, layers=[5, 4])
@@ -127,7 +128,8 @@ def test_a_word_only_in_test_captions_is_spelled_too(tmp_path: Path) -> None:
     ]
     table = caption_table([row[:-1] for row in rows]).assign(tokens=[row[-1] for row in rows])
     write_sentences(table, tmp_path / "en.csv")
-    encode_characters("en", tmp_path / "en.csv", 3, tmp_path / "en.h5")
+    spelled = WordSettings(max_word_length=3)
+    build_vocabulary("en", tmp_path / "en.csv", spelled, tmp_path / "en.h5")
     vocabulary = read_vocabulary(tmp_path / "en.h5")
     assert vocabulary.words == ["", "a", "bac", "cab"]
     assert vocabulary.vectors[2].tolist() == [98, 97, 99]

@@ -19,7 +19,7 @@ from pipeline.tables.parameters import write_parameters
 from pipeline.tables.smalr_parameters import count_smalr_parameters
 from pipeline.tables.tabulate import COMPARISON_COLUMNS
 from pipeline.training.settings import SmalrParameterSettings, TrainSettings
-from pipeline.words.spelled import spellings
+from pipeline.words.make import spellings
 from pipeline.words.vocabulary import vocabulary, write_vocabulary
 
 CONFIG = Path(__file__).parents[2] / "config"

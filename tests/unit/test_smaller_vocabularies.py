@@ -1,6 +1,6 @@
 """The smaller vocabularies of SMALR's Figure 3, on few words worked out by hand."""
 
-from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +10,12 @@ import torch
 from small import record
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.table import caption_table, write_sentences
-from pipeline.datasets.tokenize import with_tokens
 from pipeline.models.dictionary_embedding import DictionaryEmbedding
 from pipeline.models.embedding import Sizes
 from pipeline.models.model import count_parameters, load_model, new_model, save_model
 from pipeline.models.settings import Model, ModelSettings
 from pipeline.settings import reading
 from pipeline.words.corpus import Sentences
-from pipeline.words.make import Captions
 from pipeline.words.reduce import (
     frequent,
     mapped_to_english,
@@ -37,18 +34,19 @@ def make_vocabulary(language: str, words: list[str], size: int = 3) -> Vocabular
     return vocabulary(language, words, {word: generator.normal(size=size) for word in words})
 
 
-FRENCH = make_vocabulary("fr", ["chien", "impériale", "rare", "rouge"])
+FRENCH = replace(
+    make_vocabulary("fr", ["chien", "impériale", "rare", "rouge"]), counts=np.array([0, 9, 4, 1, 5])
+)
 ENGLISH = make_vocabulary("en", ["bus", "dog", "red"])
-COUNT = Counter({"chien": 9, "rouge": 5, "impériale": 4, "rare": 1})
 
 
 def test_words_seen_fewer_times_are_dropped() -> None:
-    found = frequent(FRENCH, COUNT, 5)
+    found = frequent(FRENCH, 5)
     assert (found.language, found.words) == ("fr", ["", "chien", "rouge"])
     assert np.array_equal(found.vectors, FRENCH.vectors[[0, 1, 4]])
     assert found.encode("rouge impériale chien", 9) == [2, 1]
     with pytest.raises(InputError, match="fr: no word is seen 10 times"):
-        frequent(FRENCH, COUNT, 10)
+        frequent(FRENCH, 10)
 
 
 def test_vectors_are_their_coordinates_along_the_directions_of_most_variance() -> None:
@@ -63,7 +61,7 @@ def test_vectors_are_their_coordinates_along_the_directions_of_most_variance() -
 
 def mapped_vocabulary() -> Vocabulary:
     candidates = {"impériale": ["double-decker", "bus", "red"], "chien": ["dog"], "rouge": ["red"]}
-    return mapped_to_english(FRENCH, COUNT, 5, ENGLISH, candidates)
+    return mapped_to_english(FRENCH, 5, ENGLISH, candidates)
 
 
 def test_rare_words_become_the_first_known_english_word() -> None:
@@ -74,56 +72,25 @@ def test_rare_words_become_the_first_known_english_word() -> None:
     assert np.array_equal(found.vectors[:4], FRENCH.vectors[[0, 1, 3, 4]]) and not found.vectors[4].any()
 
 
-def write_captions(path: Path, tokens: list[str]) -> Path:
-    """Training captions in French."""
-    table = caption_table([(str(n), "train", "fr", text, "human", "") for n, text in enumerate(tokens)])
-    write_sentences(table.assign(tokens=tokens), path)
-    return path
-
-
 def test_the_named_reduction_is_written(tmp_path: Path) -> None:
     write_vocabulary(FRENCH, {}, tmp_path / "fr.h5")
-    seen = ["chien rouge", "chien chien rouge rouge rouge", "chien chien rouge", "rare"]  # 5, 5 and 1 times
-    captions = write_captions(tmp_path / "fr.csv", seen)
     for reduction, words, size in (
         ("frequency-5", ["", "chien", "rouge"], 3),
         ("pca-2", FRENCH.words, 2),
         ("frequency-5+pca-1", ["", "chien", "rouge"], 1),
     ):
-        reduce_vocabulary("fr", tmp_path / "fr.h5", captions, reduction, tmp_path / "new.h5")
+        reduce_vocabulary(tmp_path / "fr.h5", reduction, tmp_path / "new.h5")
         found = read_vocabulary(tmp_path / "new.h5")
         assert (found.language, found.words, found.vectors.shape[1]) == ("fr", words, size)
-
-
-def test_words_are_counted_in_the_captions_that_are_trained_on(tmp_path: Path) -> None:
-    """With translations, where they are trained on; never in those of other splits."""
-    write_vocabulary(FRENCH, {}, tmp_path / "fr.h5")
-    captions = [("1", "train", "fr", "rouge", "human", ""), ("2", "test", "fr", "rare", "human", "")]
-    translated = [("1", "train", "fr", "rouge chien", "google", "en")]
-    for name, rows in (("own", captions), ("translated", translated)):
-        write_sentences(with_tokens(caption_table(rows), "fr"), tmp_path / f"{name}.csv")
-    own, translations = tmp_path / "own.csv", [tmp_path / "translated.csv"]
-    kinds: list[tuple[Captions, list[str]]] = [("human", ["", "rouge"]), ("human+mt", ["", "chien", "rouge"])]
-    for kind, words in kinds:
-        new = tmp_path / f"{kind}.h5"
-        reduce_vocabulary(
-            "fr", tmp_path / "fr.h5", own, "frequency-1", new, translations=translations, captions=kind
-        )
-        assert read_vocabulary(new).words == words
 
 
 def test_a_mapping_is_read_back_from_its_file(tmp_path: Path) -> None:
     for part, name in ((FRENCH, "fr"), (ENGLISH, "en")):
         write_vocabulary(part, {}, tmp_path / f"{name}.h5")
     (tmp_path / "en-fr.txt").write_text("bus impériale\ndog chien\n", encoding="utf-8")
+    dictionaries = [tmp_path / "en-fr.txt"]
     reduce_vocabulary(
-        "fr",
-        tmp_path / "fr.h5",
-        write_captions(tmp_path / "fr.csv", ["chien rouge"] * 5 + ["impériale"] * 4),
-        "dictionary-5",
-        tmp_path / "new.h5",
-        english=tmp_path / "en.h5",
-        dictionaries=[tmp_path / "en-fr.txt"],
+        tmp_path / "fr.h5", "dictionary-5", tmp_path / "new.h5", tmp_path / "en.h5", dictionaries
     )
     found = read_vocabulary(tmp_path / "new.h5")
     assert found.words == ["", "chien", "rare", "rouge", "impériale"]

@@ -16,8 +16,8 @@ from pipeline.stages import STAGES
 from pipeline.words.vocabulary import (
     Vocabulary,
     read_vocabulary,
-    training_words,
     vocabulary,
+    word_counts,
     write_vocabulary,
 )
 
@@ -25,9 +25,10 @@ VECTORS = {word: np.full(2, row, np.float32) for row, word in enumerate(["dog", 
 
 
 def test_words_with_a_vector_after_padding() -> None:
-    words = training_words(["a Dog löwe", "dog 狗"])
-    assert words == ["a", "dog", "löwe", "狗"]
-    made = vocabulary("de", words, VECTORS)
+    counts = word_counts(["a Dog löwe", "dog 狗"])
+    assert list(counts.items()) == [("a", 1), ("dog", 2), ("löwe", 1), ("狗", 1)]
+    made = vocabulary("de", list(counts), VECTORS, counts)
+    assert made.counts is not None and made.counts.tolist() == [0, 2, 1, 1]
     assert made.words == ["", "dog", "löwe", "狗"]
     assert made.vectors.tolist() == [[0, 0], [1, 1], [2, 2], [3, 3]]
     with pytest.raises(InputError, match=r"None of the 1 words"):
@@ -86,14 +87,7 @@ def test_the_command_reads_only_training_captions_of_the_language(sentences: Pat
         attributes = dict(file.attrs)
     assert json.loads(attributes.pop("settings"))["tokens"] == 1
     assert attributes.pop("fasttext")
-    assert attributes == {
-        "language": "de",
-        "unit": "word",
-        "vectors": "trained",
-        "training_captions": 1,
-        "training_tokens": 3,
-        "training_words": 3,
-    }
+    assert attributes == {"language": "de", "unit": "word", "vectors": "trained"}
 
 
 def test_the_command_uses_translations_as_requested(sentences: Path) -> None:
@@ -102,7 +96,9 @@ def test_the_command_uses_translations_as_requested(sentences: Path) -> None:
     write_sentences(with_tokens(table, "de"), translations)
     options = ("--translations", translations, "--captions")
     assert _command(sentences, *options, "mt").words == ["", "eine", "katze"]
-    assert _command(sentences, *options, "human+mt").words == ["", "ein", "eine", "hund", "katze", "läuft"]
+    both = _command(sentences, *options, "human+mt")
+    assert both.words == ["", "ein", "eine", "hund", "katze", "läuft"]
+    assert both.counts is not None and both.counts.tolist() == [0, 1, 1, 1, 1, 1]
     assert _command(sentences, *options, "human").words == ["", "ein", "hund", "läuft"]
 
 

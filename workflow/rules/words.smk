@@ -17,7 +17,7 @@ rule train_caption_vectors:
     output:
         paths.CAPTION_VECTORS,
     params:
-        settings=for_job(words.word_settings, aligned=""),
+        settings=for_job(words.word_settings, kind=""),
         origin=for_job(captions.caption_origin),
     shell:
         "python -m pipeline train-word-vectors --language {wildcards.language} --sentences {input:q} "
@@ -32,7 +32,7 @@ rule build_vocabulary:
     output:
         paths.BUILT_WORDS,
     wildcard_constraints:
-        aligned="(muse/)?" if SETTINGS.muse == "file" else "(?:)",
+        kind="(muse/|spelled/)?" if SETTINGS.muse == "file" else "(spelled/)?",
     params:
         settings=for_job(words.word_settings),
         origin=for_job(captions.caption_origin),
@@ -47,33 +47,11 @@ rule reduce_vocabulary:
     input:
         unpack(for_job(words.mapped_to_english)),
         words=paths.WORDS,
-        sentences=for_job(words.sentences),
-        translations=for_job(words.added_translations),
     output:
         paths.REDUCED_WORDS,
-    params:
-        origin=for_job(captions.caption_origin),
     shell:
-        "python -m pipeline reduce-vocabulary --language {wildcards.language} --captions {wildcards.captions} "
-        "--reduction {wildcards.reduction} --words {input.words:q} --sentences {input.sentences:q} "
-        "--caption-origin {params.origin:q} --translations {input.translations:q} --english {input.english:q} --dictionaries {input.dictionary:q} "
-        "--output {output:q} > {log:q} 2>&1"
-
-
-# The characters of a language's words, which LIWE reads instead of word vectors.
-rule encode_characters:
-    input:
-        sentences=for_job(words.sentences),
-        translations=for_job(words.added_translations),
-    output:
-        paths.CHARACTERS,
-    params:
-        longest=SETTINGS.liwe.max_word_length,
-        origin=for_job(captions.caption_origin),
-    shell:
-        "python -m pipeline encode-characters --language {wildcards.language} --captions {wildcards.captions} "
-        "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
-        "--max-word-length {params.longest} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline reduce-vocabulary --reduction {wildcards.reduction} --words {input.words:q} "
+        "--english {input.english:q} --dictionaries {input.dictionary:q} --output {output:q} > {log:q} 2>&1"
 
 
 # Word vectors that are aligned to the English space here, if the configuration does not take published ones.
