@@ -32,40 +32,23 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def atomic_folder(path: Path, mark: str | None = None) -> Iterator[Path]:
-    """Yield a temporary folder next to `path`, which takes the place of `path` if the block succeeds.
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder next to `path`, which takes its name if the block succeeds.
 
-    Args:
-        mark: a file that every such folder contains. An existing folder without it is refused, unless it is
-            empty. None: the caller has checked that the folder may be replaced.
+    Raises:
+        InputError: there is something at `path`. Snakemake deletes the outputs of a job before it starts.
     """
-    if mark and path.exists() and not (path / mark).exists() and (path.is_file() or any(path.iterdir())):
-        raise InputError(f"{path}: already exists and has no {mark}. Give a folder that is empty or new.")
+    if path.is_file() or (path.exists() and any(path.iterdir())):
+        raise InputError(f"{path}: already exists. Delete it, or give a folder that is empty or new.")
     temporary = path.with_name(f".{path.name}.part")
-    shutil.rmtree(temporary, ignore_errors=True)
+    shutil.rmtree(temporary, ignore_errors=True)  # of a killed writer
     temporary.mkdir(parents=True)
     try:
         yield temporary
-        for file in filter(Path.is_file, temporary.rglob("*")):
-            with open(file, "rb") as content:
-                os.fsync(content.fileno())
-        replace_folder(temporary, path)
+        os.sync()  # one by one, thousands of photographs would take minutes
+        os.replace(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-def replace_folder(new: Path, path: Path) -> None:
-    """Move the folder `new` to `path`. What was at `path` is removed only when `new` has taken its place."""
-    old = path.with_name(f".{path.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    try:
-        if path.exists():
-            os.replace(path, old)
-        os.replace(new, path)
-    finally:
-        if old.exists() and not path.exists():  # the second of the two renames failed
-            os.replace(old, path)
-        shutil.rmtree(old, ignore_errors=True)
 
 
 def check_disk_space(path: Path, size: int) -> None:

@@ -46,11 +46,6 @@ class Language:
     services: Mapping[str, str] = field(default_factory=dict)
     bleu: str = "13a"
 
-    @property
-    def latin(self) -> bool:
-        """Whether it is known to be written in Latin letters."""
-        return "LATIN" in self.scripts
-
 
 _LATIN = ("LATIN",)
 

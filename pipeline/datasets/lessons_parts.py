@@ -9,7 +9,7 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.published import TRANSLATION, no_part
 from pipeline.datasets.source import Inputs, StageKeys
 from pipeline.datasets.sources import source_named
-from pipeline.datasets.split import Split, read_split
+from pipeline.datasets.split import read_split
 from pipeline.datasets.table import caption_table, read_sentences, write_sentences
 from pipeline.datasets.tokenize import with_tokens
 
@@ -40,28 +40,22 @@ def read_caption_part(
         InputError: neither `settings` nor `sentences` is given, the part has no captions in the language, or
             a file is missing or wrong.
     """
-    if sentences:
+    if settings:
+        source = source_named(settings.source)
+        assert part in source.parts and source.read_part, "as the plan asks"
+        captions = source.read_part(
+            settings, Inputs(sources), part, language, read_split(split) if split else {}
+        )
+        table = caption_table(captions)
+        if source.parts_are_tokenised:
+            table = table.assign(tokens=table["caption"])
+        else:
+            table = with_tokens(table, language)
+    elif sentences:
         table = caption_part(read_sentences(sentences), part, language, origin)
-    elif settings:
-        table = source_part(settings, Inputs(sources), part, language, read_split(split) if split else {})
     else:
         raise InputError("read-caption-part: give either --settings or --sentences.")
     write_sentences(table, output)
-
-
-def source_part(settings: StageKeys, inputs: Inputs, part: str, language: str, split: Split) -> pd.DataFrame:
-    """Sentence table of a part that a source publishes separately.
-
-    Raises:
-        InputError: it has no such part; or what its reader raises.
-    """
-    source = source_named(settings.source)
-    if part not in source.parts or source.read_part is None:
-        raise InputError(f"source {settings.source} publishes no {part} part separately; give --sentences.")
-    table = caption_table(source.read_part(settings, inputs, part, language, split))
-    if source.parts_are_tokenised:
-        return table.assign(tokens=table["caption"])
-    return with_tokens(table, language)
 
 
 def caption_part(sentences: pd.DataFrame, part: str, language: str, origin: str = "human") -> pd.DataFrame:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.sampling import training_images_after
-from pipeline.datasets.source import Inputs, Source, StageKeys
+from pipeline.datasets.source import Inputs, StageKeys
 from pipeline.datasets.sources import source_named
-from pipeline.datasets.split import read_split, write_split
+from pipeline.datasets.split import limit_to_list, read_split, write_split
 from pipeline.datasets.table import caption_table, mended_captions, write_captions
 
 SOURCES = Path("work/sources")
@@ -36,8 +36,8 @@ def split_images(
     keys = settings.only(source.split_keys)
     if source.splits and keys.split not in source.splits:
         raise InputError(f"split: found {keys.split!r}, expected {' or '.join(source.splits)}.")
-    _check_requested(source, requested, "split")
-    write_split(source.read_split(keys, Inputs(sources, requested, image_list)), output)
+    split = source.read_split(keys, Inputs(sources, requested, image_list))
+    write_split({image: split[image] for image in limit_to_list(split, image_list)}, output)
 
 
 def read_source_captions(
@@ -68,16 +68,9 @@ def read_source_captions(
         InputError: data are missing or wrong; all that is wrong with a file is listed.
     """
     source = source_named(settings.source)
-    if source.on_request and language in source.on_request.languages:
-        _check_requested(source, requested, "read-captions")
     keys = settings.only(source.caption_keys)
     splits = read_split(split)
     captions = source.read_captions(keys, Inputs(sources, requested), language, splits)
     left_out = training_images_after(captioned_images, splits, language)
     captions = [caption for caption in captions if caption.origin != origin or caption.image not in left_out]
     write_captions(mended_captions(caption_table(captions)), output)
-
-
-def _check_requested(source: Source, requested: Path | None, stage: str) -> None:
-    if source.on_request and requested is None:
-        raise InputError(f"{stage}: --requested is missing, the path of {source.on_request.name}.")

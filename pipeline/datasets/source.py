@@ -23,7 +23,7 @@ class Inputs(NamedTuple):
 
     downloads: folder of published files, laid out as HOST/PATH.
     on_request: folder or archive of the data that their owners give on request.
-    image_list: CSV file with a column `image`; the split has only these images.
+    image_list: CSV file with a column `image`; a split is sampled from these images only.
     """
 
     downloads: Path = Path("work/sources")

@@ -28,22 +28,17 @@ def limit_to_list(images: Iterable[str], image_list: Path | None) -> list[str]:
     """The images listed in the column `image` of a CSV file; all images if there is no file.
 
     Raises:
-        InputError: no such column, or images that have no captions.
+        InputError: no such file or column, an empty name, or images that have no captions.
     """
     ids = list(images)
     if image_list is None:
         return ids
-    every_id = set(ids)
-    names = {image if image in every_id else image_name(image) for image in listed_images(image_list)}
+    rows = csv_rows(image_list, "a list of images", "Give a CSV file with a column `image`.", ("image",))
+    listed, every_id = _filled(image_list, [row["image"] for row in rows]), set(ids)
+    names = {image if image in every_id else image_name(image) for image in listed}
     missing = sorted(names - every_id)
     raise_together(missing, f"{image_list}: {len(missing)} of its {len(names)} images have no captions:")
     return [image for image in ids if image in names]
-
-
-def listed_images(path: Path) -> list[str]:
-    """The column `image` of a CSV file; raises `InputError` if it is no such file, or names no image."""
-    rows = csv_rows(path, "a list of images", "Give a CSV file with a column `image`.", ("image",))
-    return _filled(path, [row["image"] for row in rows])
 
 
 def _filled(path: Path, images: list[str]) -> list[str]:

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import pandas as pd
-
 from pipeline.datasets.sources.multi30k import multi30k_captions, multi30k_split
 from pipeline.datasets.split import read_split
 from pipeline.datasets.table import caption_table, mended_captions, write_sentences
@@ -12,7 +10,10 @@ from pipeline.datasets.tokenize import with_tokens
 
 
 def collect_text(language: str, sources: Path, splits: Sequence[Path], output: Path) -> None:
-    """Collect Multi30K's captions of images that are not held out.
+    """Collect Multi30K's captions of images that are not held out, all as split `train`.
+
+    Left out are captions of every image that any of the splits has for validation or testing: word vectors
+    that were trained on them would have seen the queries. Images of no split are kept.
 
     Args:
         language: ISO 639-1 code.
@@ -20,21 +21,8 @@ def collect_text(language: str, sources: Path, splits: Sequence[Path], output: P
         splits: outputs of `split`.
         output: sentence table to write.
     """
-    write_sentences(published_text(sources, language, splits), output)
-
-
-def published_text(folder: Path, language: str, splits: Sequence[Path]) -> pd.DataFrame:
-    """Sentence table of Multi30K's captions in a language, all as split `train`.
-
-    Left out are captions of every image that any of the splits has for validation or testing: word vectors
-    that were trained on them would have seen the queries. Images of no split are kept.
-
-    Args:
-        folder: sources, laid out as HOST/PATH.
-        splits: CSV files with columns image, split.
-    """
-    images = multi30k_split(folder, "multi30k")
+    images = multi30k_split(sources, "multi30k")
     held_out = {image for path in splits for image, split in read_split(path).items() if split != "train"}
     training = dict.fromkeys((image for image in images if image not in held_out), "train")
-    captions = mended_captions(caption_table(multi30k_captions(folder, language, training)))
-    return with_tokens(captions, language)
+    captions = mended_captions(caption_table(multi30k_captions(sources, language, training)))
+    write_sentences(with_tokens(captions, language), output)

@@ -13,15 +13,15 @@ def draw_demo(dataset: str, output: Path, seed: int = 0, scenes: int = 900) -> N
 
     Args:
         dataset: the demo data set, multi30k or mscoco.
-        output: folder for the JPEG images. A folder of an earlier run is replaced, any other is refused.
+        output: folder of the JPEG images to create.
         seed: equal seeds give equal bytes.
         scenes: number of images, over all three splits.
 
     Raises:
-        InputError: the data set is not known, the scenes are too few, or the folder holds other files.
+        InputError: the data set is not known, the scenes are too few, or the folder has files already.
     """
     images = split_of(dataset, scenes)
-    with atomic_folder(output, f"{dataset}-0001.jpg") as temporary:
+    with atomic_folder(output) as temporary:
         for index, image in enumerate(with_progress(images, f"{dataset} scenes", scenes)):
             picture = draw_scene_image(
                 scene_of(dataset, seed, index), stream(dataset, seed, index, "picture")

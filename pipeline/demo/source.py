@@ -1,25 +1,22 @@
 """The demo as a source of captions; its pictures have a stage of their own."""
 
-from pipeline.common.errors import InputError
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.published import TRANSLATION
 from pipeline.datasets.source import Inputs, Source, StageKeys
-from pipeline.datasets.split import Split, limit_to_list
+from pipeline.datasets.split import Split
 from pipeline.demo.datasets import split_of
 from pipeline.demo.sentences import demo_captions, translated_captions
 
 
 def _scenes(keys: StageKeys) -> tuple[str, int, int]:
     """Data set, seed and number of the scenes."""
-    if keys.dataset is None or keys.seed is None or keys.scenes is None:
-        raise InputError("source demo needs dataset, seed and scenes.")
+    assert keys.dataset and keys.seed is not None and keys.scenes, "as the plan gives"
     return keys.dataset, keys.seed, keys.scenes
 
 
 def _read_split(keys: StageKeys, inputs: Inputs) -> Split:
     dataset, _, scenes = _scenes(keys)
-    split = split_of(dataset, scenes)
-    return {image: split[image] for image in limit_to_list(split, inputs.image_list)}
+    return split_of(dataset, scenes)
 
 
 def _read_captions(keys: StageKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:

@@ -143,4 +143,4 @@ def _invert(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _in_script(word: str, code: str) -> bool:
-    return language(code).latin or word.isdecimal() or not word.isascii()
+    return "LATIN" in language(code).scripts or word.isdecimal() or not word.isascii()

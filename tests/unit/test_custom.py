@@ -2,8 +2,6 @@
 
 import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline import cli
 from pipeline.common.errors import InputError
+from pipeline.datasets.source import Inputs, StageKeys
 from pipeline.datasets.sources.custom import own_captions_in, own_split, read_own, sampled_tenths
 from pipeline.datasets.split import predefined_split, read_split
 from pipeline.datasets.table import read_captions
+from pipeline.stages import STAGES
 
 
 def write(path: Path, content: str, encoding: str = "utf-8") -> Path:
@@ -175,49 +176,35 @@ def test_two_images_cannot_be_split() -> None:
         sampled_tenths({"a", "b"}, 0)
 
 
-def test_the_stage_samples_a_split_and_logs_it(tmp_path: Path) -> None:
-    lines = [
-        "image,language,caption",
-        *(f"p/{number}.jpg,{x},Text" for number in range(20) for x in ("en", "tr")),
-    ]
-    path, split, output = (
-        write(tmp_path / "own.csv", "\n".join(lines)),
-        tmp_path / "s.csv",
-        tmp_path / "tr.csv",
-    )
-    made = run("split", {"captions": str(path), "split_seed": 1}, "--output", split)
-    assert made.returncode == 0, made.stderr
-    assert "2 test and 2 validation images of 20 are sampled with seed 1" in made.stderr
+def test_the_stage_samples_a_split_and_logs_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    names = [f"p/{number}.jpg,{code},Text" for number in range(20) for code in ("en", "tr")]
+    path = write(tmp_path / "own.csv", "\n".join(["image,language,caption", *names]))
+    split, output = tmp_path / "s.csv", tmp_path / "tr.csv"
+    caplog.set_level("INFO", "pipeline")
+    run("split", {"captions": str(path), "split_seed": 1}, "--output", split)
+    assert "2 test and 2 validation images of 20 are sampled with seed 1" in caplog.text
     assert pd.Series(read_split(split)).value_counts().to_dict() == {"train": 16, "test": 2, "val": 2}
-    made = run(
-        "read-captions", {"captions": str(path)}, "--language", "tr", "--split", split, "--output", output
-    )
-    assert made.returncode == 0, made.stderr
+    asked = ["--split", split, "--output", output, "--language"]
+    run("read-captions", {"captions": str(path)}, *asked, "tr")
     table = read_captions(output)
     assert dict(zip(table["image"], table["split"], strict=True)) == read_split(split)
-    made = run(
-        "read-captions", {"captions": str(path)}, "--language", "fr", "--split", split, "--output", output
-    )
-    assert made.returncode == 1
-    assert "own.csv has no captions in 'fr'; it has en, tr" in made.stderr
+    with pytest.raises(InputError, match=r"own\.csv has no captions in 'fr'; it has en, tr"):
+        run("read-captions", {"captions": str(path)}, *asked, "fr")
 
 
-def run(stage: str, settings: dict[str, Any], *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pipeline", stage, *map(str, arguments)]
-    command += ["--settings", json.dumps({"source": "custom", **settings})]
-    return subprocess.run(command, capture_output=True, text=True)
+def run(stage: str, settings: dict[str, Any], *arguments: object) -> None:
+    asked = [*map(str, arguments), "--settings", json.dumps({"source": "custom", **settings})]
+    cli.run(STAGES[stage], asked)
 
 
 def test_a_predefined_split_needs_no_caption_table(tmp_path: Path) -> None:
     given = write(tmp_path / "given.csv", "image,split\na,test\nb,train\nc,val\n")
     listed = write(tmp_path / "images.csv", "image\na\nc\n")
     asked = ["--image-list", listed, "--output", tmp_path / "split.csv"]
-    made = run("split", {"split": str(given)}, *asked)
-    assert made.returncode == 0, made.stderr
+    run("split", {"split": str(given)}, *asked)
     assert read_split(tmp_path / "split.csv") == {"a": "test", "c": "val"}
-    made = run("split", {}, *asked)
-    assert made.returncode == 1
-    assert "custom needs split or captions" in made.stderr
+    with pytest.raises(InputError, match="custom needs split or captions"):
+        run("split", {}, *asked)
 
 
 def test_a_split_in_the_table_is_kept_and_a_list_restricts_it(tmp_path: Path) -> None:
@@ -226,7 +213,8 @@ def test_a_split_in_the_table_is_kept_and_a_list_restricts_it(tmp_path: Path) ->
     assert own_split(path, 0) == {"a": "test", "b": "train", "c": "val", "d": "train"}
     listed = write(tmp_path / "images.csv", "image\nc\na\nb\n")
     assert own_split(path, 0, listed) == {"a": "test", "b": "train", "c": "val"}
-    captions = own_captions_in(path, "en", own_split(path, 0, listed))
+    keys = StageKeys(source="custom", captions=str(path))
+    captions = own_captions_in(keys, Inputs(), "en", own_split(path, 0, listed))
     assert [(caption.image, caption.split) for caption in captions] == [
         ("a", "test"), ("b", "train"), ("c", "val"),
     ]  # fmt: skip

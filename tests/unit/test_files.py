@@ -27,21 +27,26 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[str] = []
-    fsync, replace = os.fsync, os.replace
+    fsync, replace, sync = os.fsync, os.replace, os.sync
 
     def noted_fsync(file: int) -> None:
         calls.append(f"{os.fstat(file).st_size} bytes")
         fsync(file)
+
+    def noted_sync() -> None:
+        calls.append("all")
+        sync()
 
     def noted_replace(source: Path, target: Path) -> None:
         calls.append(target.name)
         replace(source, target)
 
     monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(os, "sync", noted_sync)
     monkeypatch.setattr(os, "replace", noted_replace)
     with atomic_folder(tmp_path / "out") as folder:
         write(folder / "b.csv", "whole")
-    assert calls == ["5 bytes", "b.csv", "5 bytes", "out"]
+    assert calls == ["5 bytes", "b.csv", "all", "out"]
 
 
 def test_a_failed_write_leaves_the_earlier_file_and_is_named(tmp_path: Path) -> None:
@@ -73,7 +78,7 @@ def test_what_a_killed_writer_left_is_overwritten_and_no_link_is_followed(tmp_pa
 
 def test_a_folder_of_something_else_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "thesis").touch()
-    with pytest.raises(InputError, match="already exists"), atomic_folder(tmp_path, "mark"):
+    with pytest.raises(InputError, match="already exists"), atomic_folder(tmp_path):
         pass
     assert (tmp_path / "thesis").exists()
 

@@ -8,9 +8,9 @@ import pytest
 from published import MULTI30K_IMAGES, caption, write_multi30k
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.lessons_parts import caption_part, source_part
+from pipeline.datasets.lessons_parts import caption_part, read_caption_part
 from pipeline.datasets.sampling import caption_sample, halves, training_images_after
-from pipeline.datasets.source import Inputs, StageKeys
+from pipeline.datasets.source import StageKeys
 from pipeline.datasets.split import write_split
 from pipeline.datasets.table import caption_table, read_sentences, write_sentences
 from pipeline.demo.sentences import demo_captions, translated_captions
@@ -28,8 +28,11 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def published_part(folder: Path, part: str, language: str, split: dict[str, str]) -> pd.DataFrame:
-    return source_part(StageKeys(source="multi30k"), Inputs(folder), part, language, split)
+def published_part(folder: Path, part: Part, language: str, split: dict[str, str]) -> pd.DataFrame:
+    table, images = folder / "part.csv", folder / "split.csv"
+    write_split(split, images)
+    read_caption_part(part, language, table, StageKeys(source="multi30k"), folder, images)
+    return read_sentences(table)
 
 
 def sentences(rows: list[tuple[str, str, str]], language: str = "en") -> pd.DataFrame:

@@ -3,8 +3,6 @@
 import json
 import random
 import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -15,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline import cli
 from pipeline.common.errors import InputError
 from pipeline.datasets.sampling import sampled_split
 from pipeline.datasets.select import original_captions
-from pipeline.datasets.source import SourceKeys
+from pipeline.datasets.source import Inputs, SourceKeys, StageKeys
 from pipeline.datasets.sources.mscoco import (
     ENGLISH,
     LANGUAGES,
@@ -28,6 +27,7 @@ from pipeline.datasets.sources.mscoco import (
 )
 from pipeline.datasets.split import read_split
 from pipeline.datasets.table import caption_table, read_captions
+from pipeline.stages import STAGES
 
 IMAGES = {
     "COCO_train2014_000000000009": "en ja zh",
@@ -37,6 +37,7 @@ IMAGES = {
     "COCO_val2014_000000000073": "en",
 }
 NINE = "COCO_train2014_000000000009"
+KEYS = StageKeys(source="mscoco")
 
 
 @pytest.fixture
@@ -46,16 +47,14 @@ def sources(tmp_path: Path) -> Path:
 
 
 def images(sources: Path) -> tuple[list[str], set[str]]:
-    return read_images(sources, sources / published.COCO_CN)
+    return read_images(Inputs(sources, sources / published.COCO_CN))
 
 
 def read(sources: Path, coco_cn: Path | None = None) -> pd.DataFrame:
     """Captions of all images in all languages."""
-    given = coco_cn or sources / published.COCO_CN
-    split = dict.fromkeys(read_images(sources, given)[0], "train")
-    return pd.concat(
-        caption_table(mscoco_captions(sources, given, language, split)) for language in LANGUAGES
-    )
+    inputs = Inputs(sources, coco_cn or sources / published.COCO_CN)
+    split = dict.fromkeys(read_images(inputs)[0], "train")
+    return pd.concat(caption_table(mscoco_captions(KEYS, inputs, language, split)) for language in LANGUAGES)
 
 
 def counts(table: pd.DataFrame) -> dict[tuple[str, str], int]:
@@ -85,7 +84,7 @@ def test_translations_are_not_independent_captions(sources: Path) -> None:
     lines = {"human-written": "COCO_val2014_000000000042#0\t猫", "manually-translated": f"{NINE}#0\t狗"}
     for kind, line in lines.items():
         (folder / f"imageid.{kind}-caption.txt").write_text(line, encoding="utf-8")
-    assert read_images(sources, folder)[1] == set()
+    assert read_images(Inputs(sources, folder))[1] == set()
 
 
 @pytest.mark.parametrize("form", ["folder", "deep folder", "zip"])
@@ -167,19 +166,21 @@ def test_other_files_of_coco_cn_are_named(sources: Path, own: bytes | None, mess
     if own is not None:
         (folder / "imageid.human-written-caption.txt").write_bytes(own)
     with pytest.raises(InputError, match=message):
-        read_images(sources, folder)
+        read_images(Inputs(sources, folder))
 
 
 def test_a_language_needs_no_file_of_another_and_leaves_out_images_of_no_split(sources: Path) -> None:
     (sources / ENGLISH).unlink()
     (sources / published.COCO_CN).unlink()
     table = caption_table(
-        mscoco_captions(sources, None, "ja", {NINE: "val", "COCO_val2014_000000000042": "train"})
+        mscoco_captions(KEYS, Inputs(sources), "ja", {NINE: "val", "COCO_val2014_000000000042": "train"})
     )
     assert table[["image", "split"]].drop_duplicates().to_numpy().tolist() == [[NINE, "val"]]
     assert list(table["caption"]) == [published.caption(NINE, "ja", number) for number in range(5)]
     with pytest.raises(InputError, match="MSCOCO has no captions in 'de'; it has en, ja, zh"):
-        caption_table(mscoco_captions(sources, None, "de", {NINE: "train"}))
+        mscoco_captions(KEYS, Inputs(sources), "de", {NINE: "train"})
+    with pytest.raises(InputError, match="--requested is missing, the path of COCO-CN"):
+        mscoco_captions(KEYS, Inputs(sources), "zh", {NINE: "train"})
 
 
 NAMES = st.sets(st.integers(0, 999_999).map(lambda number: f"COCO_train2014_{number:012d}"), min_size=2)
@@ -207,38 +208,22 @@ def test_too_few_images_to_sample_from_are_counted() -> None:
         sampled_split(["1", "2", "3", "4", "5"], 3, 3, 0)
 
 
-def run(stage: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pipeline", stage, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+def run(stage: str, *arguments: object) -> None:
+    cli.run(STAGES[stage], list(map(str, arguments)))
 
 
 def test_the_stages_write_a_reusable_split_and_the_captions(tmp_path: Path) -> None:
     described = published.write_everything(tmp_path, dimension=4)
     split, again = tmp_path / "made" / "split.csv", tmp_path / "again" / "split.csv"
     asked = ["--sources", tmp_path, "--requested", described["coco_cn"]]
-    made = run("split", *asked, "--settings", mscoco(sample_size=8), "--output", split)
-    assert made.returncode == 0, made.stderr
+    run("split", *asked, "--settings", mscoco(sample_size=8), "--output", split)
     names = read_split(split)
     assert pd.Series(names).value_counts().to_dict() == {"train": 44, "test": 8, "val": 8}
-    lists = mscoco(split=str(split))
-    made = run("split", *asked, "--settings", lists, "--output", again)
-    assert made.returncode == 0, made.stderr
+    run("split", *asked, "--settings", mscoco(split=str(split)), "--output", again)
     assert again.read_bytes() == split.read_bytes()
-    output = tmp_path / "made" / "ja.csv"
-    made = run(
-        "read-captions",
-        *asked,
-        "--settings",
-        mscoco(),
-        "--language",
-        "ja",
-        "--split",
-        split,
-        "--output",
-        output,
-    )
-    assert made.returncode == 0, made.stderr
-    table = read_captions(output)
+    asked += ["--settings", mscoco(), "--language", "ja", "--split", split]
+    run("read-captions", *asked, "--output", tmp_path / "made" / "ja.csv")
+    table = read_captions(tmp_path / "made" / "ja.csv")
     assert set(table["language"]) == {"ja"} and table["image"].nunique() == 42
     assert list(table["split"]) == [names[image] for image in table["image"]]
 
@@ -249,13 +234,12 @@ def test_a_list_of_images_restricts_before_sampling(tmp_path: Path) -> None:
     (tmp_path / "images.csv").write_text("\n".join(["image", *listed]) + "\n")
     asked = ["--sources", tmp_path, "--requested", tmp_path / published.COCO_CN]
     asked += ["--image-list", tmp_path / "images.csv", "--output", tmp_path / "split.csv"]
-    made = run("split", *asked, "--settings", mscoco(sample_size=3))
-    assert made.returncode == 0, made.stderr
+    run("split", *asked, "--settings", mscoco(sample_size=3))
     split = read_split(tmp_path / "split.csv")
     assert list(split) == listed
     assert pd.Series(split).value_counts().to_dict() == {"train": 4, "test": 3, "val": 3}
-    failed = run("split", *asked, "--settings", mscoco(sample_size=1000))
-    assert failed.returncode == 1 and "there are only 10 to sample from" in failed.stderr
+    with pytest.raises(InputError, match="there are only 10 to sample from"):
+        run("split", *asked, "--settings", mscoco(sample_size=1000))
 
 
 def mscoco(**keys: Any) -> str:
@@ -268,7 +252,6 @@ def mscoco(**keys: Any) -> str:
         (mscoco(), ["source mscoco needs split or sample_size"]),
         ('{"source": "multi30k", "split": "x"}', ["found 'x', expected multi30k or flickr8k"]),
         (mscoco(sample_size=0, split_seed="x"), ["sample_size: found 0", "split_seed: found 'x'"]),
-        (mscoco(sample_size=3), ["--requested is missing, the path of on-request/coco-cn"]),
         ('{"source": "cocoa"}', ["source: found 'cocoa', expected demo, custom"]),
         ('{"source": "demo"}', ["source demo needs dataset"]),
         ('{"sample_size": 3, "size": 3}', ["source: Field required", "unknown key 'size'"]),
@@ -276,10 +259,13 @@ def mscoco(**keys: Any) -> str:
         ("{", ["--settings: not JSON"]),
     ],
 )
-def test_settings_that_do_not_fit_are_reported_together(settings: str, told: list[str]) -> None:
-    made = run("split", "--settings", settings, "--output", "c")
-    assert made.returncode in (1, 2)
-    assert [part for part in told if part not in made.stderr] == [], made.stderr
+def test_settings_that_do_not_fit_are_reported_together(
+    settings: str, told: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises((InputError, SystemExit)) as error:
+        run("split", "--settings", settings, "--output", "c")
+    message = f"{error.value} {capsys.readouterr().err}"
+    assert [part for part in told if part not in message] == [], message
 
 
 def test_a_split_depends_on_no_key_that_does_not_decide_it() -> None:

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.common.errors import InputError
@@ -74,12 +74,14 @@ def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
     return whole_split(images, split if has_split else sampled_tenths(set(images), seed))
 
 
-def own_captions_in(path: Path, language: str, split: Mapping[str, str]) -> list[Caption]:
+def own_captions_in(keys: StageKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
     """A table's captions in one language of the images of a split.
 
     Raises:
         InputError: as `read_own`, or there are none in the language, or of the split's images.
     """
+    assert keys.captions, "as caption_keys say"
+    path = Path(keys.captions.replace("{language}", language))
     captions, _ = read_own(path, [language])
     require_language(language, sorted({caption.language for caption in captions}), str(path))
     of_language = [caption for caption in captions if caption.language == language]
@@ -118,15 +120,10 @@ def _read_split(keys: StageKeys, inputs: Inputs) -> Split:
     return own_split(Path(keys.captions), keys.split_seed or 0, inputs.image_list)
 
 
-def _read_captions(keys: StageKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
-    assert keys.captions, "as caption_keys say"
-    return own_captions_in(Path(keys.captions.replace("{language}", language)), language, split)
-
-
 SOURCE = Source(
     needs=("captions", "images"),
     split_keys=(("split",), ("captions", "split_seed")),
     caption_keys=(("captions",),),
     read_split=_read_split,
-    read_captions=_read_captions,
+    read_captions=own_captions_in,
 )

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.flickr8k import FLICKR8K, SPLIT_FILES, flickr8k_split, image_id
 from pipeline.datasets.published import require_language, text_lines
-from pipeline.datasets.source import Inputs, Source, StageKeys
-from pipeline.datasets.split import Split, limit_to_list
+from pipeline.datasets.source import Source
 
 JAPANESE = (
     "raw.githubusercontent.com/JSALT-Rosetta/flickr/a916b2c9db9c784e62651e236db8066c0f0429d5/"
@@ -68,15 +67,6 @@ def _captions(folder: Path, text: _Text) -> dict[str, dict[int, str]]:
     return captions
 
 
-def _read_split(keys: StageKeys, inputs: Inputs) -> Split:
-    split = flickr8k_split(inputs.downloads)
-    return {image: split[image] for image in limit_to_list(split, inputs.image_list)}
-
-
-def _read_captions(keys: StageKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
-    return flickr8kcn_captions(inputs.downloads, language, split)
-
-
 SOURCE = Source(
     needs=("images",),
     downloads=("flickr8kcn", "flickr8k"),
@@ -84,6 +74,8 @@ SOURCE = Source(
     caption_files={"en": "flickr8kenc", "zh": "flickr8kzh", "ja": "flickr_jp"},
     human_translations=True,
     flickr_names=True,
-    read_split=_read_split,
-    read_captions=_read_captions,
+    read_split=lambda keys, inputs: flickr8k_split(inputs.downloads),
+    read_captions=lambda keys, inputs, language, split: flickr8kcn_captions(
+        inputs.downloads, language, split
+    ),
 )

@@ -41,12 +41,8 @@ _CHINESE_LINE = re.compile(
 Row = tuple[str, str, int, str]  # image, source language, number, caption
 
 
-def read_images(folder: Path, coco_cn: Path) -> tuple[list[str], set[str]]:
+def read_images(inputs: Inputs) -> tuple[list[str], set[str]]:
     """Images of MSCOCO 2014 that have captions, and those with independent captions in all three languages.
-
-    Args:
-        folder: published files, laid out as HOST/PATH.
-        coco_cn: COCO-CN as given by its authors: its folder, or the archive of it.
 
     Returns:
         ids such as COCO_train2014_000000000009, the first sorted.
@@ -55,20 +51,18 @@ def read_images(folder: Path, coco_cn: Path) -> tuple[list[str], set[str]]:
         InputError: a file is missing or cannot be read.
     """
     image_of: dict[int, str] = {}
-    for content in _contents(folder, "en"):
+    for content in _contents(inputs.downloads, "en"):
         image_of |= {image["id"]: image["file_name"].rpartition(".")[0] for image in content["images"]}
     with_captions: set[str] = set()
     independent = []
     for language in LANGUAGES:
-        rows = list(_rows(folder, coco_cn, language, image_of))
+        rows = list(_rows(inputs, language, image_of))
         with_captions |= {image for image, _, _, caption in rows if caption}
         independent.append({image for image, source, _, caption in rows if caption and not source})
     return sorted(with_captions), set.intersection(*independent)
 
 
-def mscoco_captions(
-    folder: Path, coco_cn: Path | None, language: str, split: Mapping[str, str]
-) -> list[Caption]:
+def mscoco_captions(keys: StageKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
     """Captions of MSCOCO 2014 in a language, in the order of images and of the captions' numbers.
 
     All captions have the origin human. Chinese translations of English captions have the source language en.
@@ -76,8 +70,6 @@ def mscoco_captions(
     own lists of training, validation and test images are not used. The order in the files does not matter.
 
     Args:
-        folder: published files, laid out as HOST/PATH.
-        coco_cn: COCO-CN as given by its authors, for Chinese.
         split: image -> train, val or test; captions of other images are left out.
 
     Raises:
@@ -85,8 +77,7 @@ def mscoco_captions(
     """
     require_language(language, LANGUAGES, "MSCOCO")
     image_of = {int(image.rpartition("_")[2]): image for image in split}
-    rows = list(_rows(folder, coco_cn, language, image_of))
-    rows.sort()
+    rows = sorted(_rows(inputs, language, image_of))
     captions = [
         Caption(image, split[image], language, caption, "human", source)
         for image, source, _, caption in rows
@@ -97,14 +88,15 @@ def mscoco_captions(
     return captions
 
 
-def _rows(folder: Path, coco_cn: Path | None, language: str, image_of: Mapping[int, str]) -> Iterator[Row]:
+def _rows(inputs: Inputs, language: str, image_of: Mapping[int, str]) -> Iterator[Row]:
     """Captions of some images in a language, in the order of its files.
 
     Args:
         image_of: number of an image -> its id.
     """
     if language == "zh":
-        assert coco_cn, "the stage asks for it"
+        if (coco_cn := inputs.on_request) is None:
+            raise InputError("mscoco: --requested is missing, the path of COCO-CN.")
         images = set(image_of.values())
         for name, text in members(coco_cn, _CHINESE_FILES).items():
             with reading(coco_cn, f"a folder or archive with {name} in UTF-8", "Get it again."):
@@ -116,7 +108,7 @@ def _rows(folder: Path, coco_cn: Path | None, language: str, image_of: Mapping[i
                     caption = " ".join((match["caption"] or "").split())
                     yield match["image"], _CHINESE_FILES[name], int(match["number"]), caption
         return
-    for content in _contents(folder, language):
+    for content in _contents(inputs.downloads, language):
         for annotation in content["annotations"]:
             if image := image_of.get(annotation["image_id"]):
                 yield image, "", int(annotation["id"]), " ".join(annotation["caption"].split())
@@ -136,17 +128,12 @@ def _read_split(keys: StageKeys, inputs: Inputs) -> Split:
 
     if keys.split:
         return predefined_split(Path(keys.split), inputs.image_list)
-    assert inputs.on_request is not None, "the stage asks for it"
-    with_captions, in_all = read_images(inputs.downloads, inputs.on_request)
+    with_captions, in_all = read_images(inputs)
     images = limit_to_list(with_captions, inputs.image_list)
     candidates = in_all & set(images)
     assert keys.sample_size, "the other group of split_keys"
     sample = sampled_split(candidates, keys.sample_size, keys.sample_size, keys.split_seed or 0)
     return whole_split(images, sample)
-
-
-def _read_captions(keys: StageKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
-    return mscoco_captions(inputs.downloads, inputs.on_request, language, split)
 
 
 SOURCE = Source(
@@ -156,5 +143,5 @@ SOURCE = Source(
     caption_files={"en": "annotations", "ja": "yjcaptions"},
     on_request=DataOnRequest("coco_cn", "on-request/coco-cn", "**/imageid.*-caption.txt", ("zh",)),
     read_split=_read_split,
-    read_captions=_read_captions,
+    read_captions=mscoco_captions,
 )

@@ -13,7 +13,7 @@ from pipeline.datasets.captions import Caption
 from pipeline.datasets.flickr8k import SPLIT_FILES, flickr8k_split, image_id
 from pipeline.datasets.published import COMPARABLE, TRANSLATION, no_part, require_language, text_lines
 from pipeline.datasets.source import Inputs, Source, StageKeys
-from pipeline.datasets.split import Split, limit_to_list
+from pipeline.datasets.split import Split
 
 FOLDER = "raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data"
 
@@ -63,7 +63,7 @@ def multi30k_captions(folder: Path, language: str, split: Mapping[str, str]) -> 
     return _captions(folder, task, "raw", language, split)
 
 
-def multi30k_part(folder: Path, part: str, language: str, split: Mapping[str, str]) -> list[Caption]:
+def multi30k_part(keys: StageKeys, inputs: Inputs, part: str, language: str, split: Split) -> list[Caption]:
     """Captions of a part of *Lessons* in a language, tokenised as published.
 
     The translation part has one caption of each image in En, De, Fr and Cs, which translate one another
@@ -74,7 +74,7 @@ def multi30k_part(folder: Path, part: str, language: str, split: Mapping[str, st
     """
     if language not in _PART_LANGUAGES[part]:
         raise InputError(no_part(part, language, _PART_LANGUAGES[part]))
-    captions = _captions(folder, 1 if part == TRANSLATION else 2, "tok", language, split)
+    captions = _captions(inputs.downloads, 1 if part == TRANSLATION else 2, "tok", language, split)
     return [caption._replace(caption=" ".join(caption.caption.split())) for caption in captions]
 
 
@@ -111,19 +111,6 @@ def _paths(task: int, kind: str, split: str, language: str) -> Iterator[str]:
         yield f"{name}.{number}.{ending}"
 
 
-def _read_split(keys: StageKeys, inputs: Inputs) -> Split:
-    split = multi30k_split(inputs.downloads, keys.split or "")
-    return {image: split[image] for image in limit_to_list(split, inputs.image_list)}
-
-
-def _read_captions(keys: StageKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
-    return multi30k_captions(inputs.downloads, language, split)
-
-
-def _read_part(keys: StageKeys, inputs: Inputs, part: str, language: str, split: Split) -> list[Caption]:
-    return multi30k_part(inputs.downloads, part, language, split)
-
-
 SOURCE = Source(
     needs=("images", "split"),
     split_keys=(("split",),),
@@ -141,7 +128,7 @@ SOURCE = Source(
     parallel_files=r"task1/(image_splits/|raw/(train|test_2016_flickr)\.\w\w\.gz$)",
     human_translations=True,
     flickr_names=True,
-    read_split=_read_split,
-    read_captions=_read_captions,
-    read_part=_read_part,
+    read_split=lambda keys, inputs: multi30k_split(inputs.downloads, keys.split or ""),
+    read_captions=lambda keys, inputs, language, split: multi30k_captions(inputs.downloads, language, split),
+    read_part=multi30k_part,
 )
