@@ -82,7 +82,9 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
         "end to end": whole,
     }
     if not arguments.without_plain:
-        timed["plain script"] = plain(list(paths.values()), settings, device, arguments, backbone.precision)
+        timed["plain script"] = plain(
+            list(paths.values()), settings, device, arguments, backbone.settings.precision
+        )
     report(timed, arguments.repeat, len(paths), device.type == "cpu")
 
 

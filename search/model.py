@@ -159,14 +159,14 @@ class SearchModel:
         Raises:
             InputError: photographs do not decode (all are named), or the backbone's weights are missing.
         """
-        from pipeline.images.crops import UnreadableImage, read_image, resize_image
+        from pipeline.images.crops import UnreadableImage
 
         features, mistakes = [np.zeros((0, self.network.sizes.features), np.float32)], []
         with self._lock:
             backbone = self._query_backbone
         for photograph in photographs:
             try:
-                pixels = resize_image(read_image(photograph), backbone.resize, backbone.interpolation)
+                pixels = backbone.resized(photograph)
             except UnreadableImage as error:
                 name = photograph if isinstance(photograph, str | Path) else "the picture"
                 mistakes.append(f"{name}: {error}")

@@ -252,16 +252,9 @@ def _field(random: Random) -> Image.Image:
 
 
 _PAINTERS: dict[str, Callable[[Random], Image.Image]] = {
-    "beach": _beach,
-    "meadow": _meadow,
-    "street": _street,
-    "snow": _snow,
-    "forest": _forest,
-    "city": _city,
-    "desert": _desert,
-    "sea": _sea,
-    "living_room": _living_room,
-    "stage": _stage,
-    "mountains": _mountains,
-    "field": _field,
-}
+    painter.__name__.removeprefix("_"): painter
+    for painter in (
+        _beach, _meadow, _street, _snow, _forest, _city,
+        _desert, _sea, _living_room, _stage, _mountains, _field,
+    )
+}  # fmt: skip

@@ -30,7 +30,7 @@ from pipeline.evaluation.settings import ConsistencySettings, Preparation
 from pipeline.models.consistency import Combiner, ScoredQueries, fit
 from pipeline.models.model import ModelRecord, RetrievalModel
 from pipeline.models.settings import Consistency
-from pipeline.words.corpus import Corpus, LanguageCorpus, encode
+from pipeline.words.corpus import Corpus, encode
 from pipeline.words.vocabulary import Vocabulary
 
 
@@ -125,19 +125,13 @@ def embedded_queries(
         for target in network.languages:
             text = own if target == language else in_translation(own, tables[language, target])
             captions[target] = encode(text, vocabularies[target], corpus.images, settings.max_caption_length)
+        vectors = [embed_sentences(network, target, part) for target, part in captions.items()]
+        # A query without any known word cannot be replaced by a mean: its embedding is used as it is.
+        is_known = [(part.ids[:, 0] != 0) | (target == language) for target, part in captions.items()]
+        filled = fill_missing(torch.stack(vectors, 1), torch.stack(is_known, 1))
         rows, image_of = map(torch.from_numpy, gallery(corpus.languages[language].image))
-        queries[language] = Queries(query_vectors(network, language, captions), images[rows], image_of)
+        queries[language] = Queries(filled, images[rows], image_of)
     return corpus, queries
-
-
-def query_vectors(model: RetrievalModel, language: str, captions: Mapping[str, LanguageCorpus]) -> Tensor:
-    """(B, L, e) embeddings of a language's queries in each language of the model.
-
-    A query without any known word cannot be replaced by a mean: its embedding is used as it is.
-    """
-    vectors = [embed_sentences(model, target, part) for target, part in captions.items()]
-    is_known = [(part.ids[:, 0] != 0) | (target == language) for target, part in captions.items()]
-    return fill_missing(torch.stack(vectors, 1), torch.stack(is_known, 1))
 
 
 def fill_missing(vectors: Tensor, is_known: Tensor) -> Tensor:

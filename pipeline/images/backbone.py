@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import timm
 import torch
@@ -17,7 +17,7 @@ from pipeline.common.errors import InputError
 from pipeline.common.files import reading, require_file
 from pipeline.common.published_weights import COMMITS
 from pipeline.common.torch_files import weights_digest
-from pipeline.images.crops import views
+from pipeline.images.crops import read_image, resize_image, views
 from pipeline.images.settings import ExtractionSettings
 
 log = logging.getLogger("pipeline")
@@ -33,25 +33,20 @@ class Backbone:
 
     Attributes:
         network: maps normalised (n, 3, crop, crop) float32 to pooled features (n, dimension).
+        settings: with the values that the configuration leaves to the network and the device.
         mean, std: of red, green and blue, of pixels in 0..1.
         weights_sha256: digest of the weights in use, see `weights_digest`.
-        precision: of the network's products, "float32" or "bfloat16".
         shift, scale: mean and std for pixels in 0..255, (3,) on the device: computed once, because a copy to
             a GPU waits for its current work.
         pixels: (batch * crops, 3, crop, crop) float32, channels last: the only shape that the network sees.
     """
 
     network: Network
+    settings: ExtractionSettings
     mean: list[float]
     std: list[float]
     interpolation: str
-    dimension: int
     weights_sha256: str
-    device: torch.device
-    precision: str
-    resize: int
-    crop: int
-    crops: int
     shift: Tensor
     scale: Tensor
     pixels: Tensor
@@ -59,7 +54,12 @@ class Backbone:
     @property
     def batch(self) -> int:
         """Images in one pass."""
-        return len(self.pixels) // self.crops
+        return len(self.pixels) // self.settings.crops
+
+    def resized(self, photograph: str | Path | BinaryIO) -> Tensor:
+        """A photograph (a path or an open file) as `features` reads it; raises as `read_image`."""
+        assert self.settings.resize
+        return resize_image(read_image(photograph), self.settings.resize, self.interpolation)
 
     @torch.inference_mode()
     def features(self, images: Sequence[Tensor]) -> Tensor:
@@ -71,13 +71,14 @@ class Backbone:
         Returns:
             (images, dimension) float32 on the device, perhaps still being computed.
         """
-        pixels_of_images = [self._normalise(image.to(self.device, non_blocking=True)) for image in images]
-        cut = [view for image in pixels_of_images for view in views(image, self.crop, self.crops)]
+        crop, crops, device = self.pixels.shape[-1], self.settings.crops, self.pixels.device
+        pixels_of_images = [self._normalise(image.to(device, non_blocking=True)) for image in images]
+        cut = [view for image in pixels_of_images for view in views(image, crop, crops)]
         # An incomplete last batch leaves some slots unchanged.
         for slot, view in zip(self.pixels, cut, strict=False):
             slot.copy_(view)
         features = self.network(self.pixels)[: len(cut)]
-        by_image: Tensor = features.float().unflatten(0, (len(images), self.crops))
+        by_image: Tensor = features.float().unflatten(0, (len(images), crops))
         return by_image.mean(1)
 
     def _normalise(self, image: Tensor) -> Tensor:
@@ -101,7 +102,6 @@ def load_backbone(settings: ExtractionSettings, device: torch.device, batch: int
         InputError: the backbone or its weights are unavailable or do not fit, the features do not have the
             dimension of the settings, or the hardware has no bfloat16.
     """
-    precision = precision_on(device, settings.precision)
     model = _pretrained_network(settings).eval().requires_grad_(False)
     digest = weights_digest(model)
     defaults = resolve_model_data_config(model)
@@ -128,19 +128,16 @@ def load_backbone(settings: ExtractionSettings, device: torch.device, batch: int
         )
     # One shape from here on, worth a search for its fastest algorithms. Not in float32, where the fastest
     # algorithm may round more and change from run to run.
+    precision = precision_on(device, settings.precision)
     torch.backends.cudnn.benchmark = precision == "bfloat16"
+    found = {"resize": resize, "crop": crop, "precision": precision, "dimension": dimension}
     return Backbone(
         network=_fast(model, pixels, precision),
+        settings=settings.model_copy(update=found),
         mean=mean,
         std=std,
         interpolation=defaults["interpolation"],
-        dimension=dimension,
         weights_sha256=digest,
-        device=device,
-        precision=precision,
-        resize=resize,
-        crop=crop,
-        crops=settings.crops,
         shift=shift,
         scale=scale,
         pixels=pixels,

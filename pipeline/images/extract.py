@@ -21,7 +21,7 @@ from pipeline.common.errors import InputError
 from pipeline.common.progress import Progress
 from pipeline.images.backbone import Backbone, load_backbone
 from pipeline.images.cache import FeatureCache
-from pipeline.images.crops import UnreadableImage, read_image, resize_image
+from pipeline.images.crops import UnreadableImage
 from pipeline.images.lists import Photograph, check_failures, read_photographs
 from pipeline.images.settings import ExtractionSettings, weights_name
 from pipeline.images.store import write_features
@@ -70,8 +70,8 @@ def extract_features(
     photographs = read_photographs(images)
     backbone = load_backbone(settings, device, min(batch_size, len(photographs)))
     name = torch.cuda.get_device_name() if device.type == "cuda" else f"{torch.get_num_threads()} CPU threads"
-    log.info("extracting on %s in %s, %d images per batch", name, backbone.precision, backbone.batch)
-    attributes = attributes_of(backbone, settings)
+    log.info("extracting on %s in %s, %d images per batch", name, backbone.settings.precision, backbone.batch)
+    attributes = attributes_of(backbone)
     known = FeatureCache(cache, {**attributes, "code": code})
     number, _, count = shard.partition("-of-")
     if count != "1":
@@ -100,20 +100,15 @@ def write_store(
     write_features(output, images, features, attributes, list(reasons))
 
 
-def attributes_of(backbone: Backbone, settings: ExtractionSettings) -> dict[str, object]:
+def attributes_of(backbone: Backbone) -> dict[str, object]:
     """How the features are made, as the store records it."""
     return {
-        "backbone": settings.backbone,
-        "weights": weights_name(settings.weights),
+        **backbone.settings.as_values(),
+        "weights": weights_name(backbone.settings.weights),
         "weights_sha256": backbone.weights_sha256,
-        "resize": backbone.resize,
-        "crop": backbone.crop,
-        "crops": backbone.crops,
         "interpolation": backbone.interpolation,
         "mean": backbone.mean,
         "std": backbone.std,
-        "precision": backbone.precision,
-        "dimension": backbone.dimension,
         "pooling": "mean over crops of the backbone's pooled features, float32",
         **{f"{library}_version": version(library) for library in ("torch", "torchvision", "timm", "pillow")},
     }
@@ -159,8 +154,8 @@ def _loaded(
     """Each batch with its resized images, while the next batches are being decoded."""
 
     def load(image: str) -> Tensor:
-        pixels = resize_image(read_image(photographs[image].path), backbone.resize, backbone.interpolation)
-        if backbone.device.type == "cuda":
+        pixels = backbone.resized(photographs[image].path)
+        if backbone.pixels.is_cuda:
             pixels = pixels.permute(1, 2, 0).pin_memory().permute(2, 0, 1)  # copied without waiting
         return pixels
 

@@ -5,8 +5,7 @@ early. docs/lessons.md lists what the public code does differently, each with it
 """
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -26,32 +25,16 @@ from pipeline.models.similarity import similarities
 from pipeline.models.universal import UniversalEmbedding
 from pipeline.training.best_epoch import validation_row, write_best
 from pipeline.training.data import Inputs, training_origins
-from pipeline.training.loop import Job, State, train_steps, training_device
+from pipeline.training.loop import Job, train_steps, training_device
 from pipeline.training.precision import exact_products
 from pipeline.training.settings import LessonsSettings
 from pipeline.training.tasks import Rows, TaskSampler, batches_of, caption_pairs
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences, corpus_of
-from pipeline.words.vocabulary import Vocabulary
 
 log = logging.getLogger("pipeline")
 
 CAPTIONS = 5  # of an image, which the public code assumes in validation
 RECALLS = 6  # the stopping criterion is their sum; mR is their mean
-
-
-@dataclass
-class LessonsData:
-    """What a model is trained on.
-
-    captions: of all languages, one after another, with the row of each one's image. features: (n, D) of the
-    images. validation: the validation split. validate_every: steps between two validations.
-    """
-
-    captions: LanguageCorpus
-    features: Tensor
-    validation: Corpus
-    batches: TaskSampler
-    validate_every: int
 
 
 def train_lessons(
@@ -96,10 +79,29 @@ def train_lessons(
         paired = original_sentences(pairs, settings.languages, settings.caption_origins)
         paired_corpus = corpus_of(paired, vocabularies, settings.max_caption_length, "train")
     captions, batches, validate_every = captions_and_sampler(corpus, paired_corpus, settings)
-    model = union_model(vocabularies, corpus.features.shape[1], settings).to(device)
+    model = new_model(settings, vocabularies, None, corpus.features.shape[1])
+    assert isinstance(model.universal, UniversalEmbedding)
+    model.universal.share_table()  # "containing the union of all words in all considered languages"
+    model.to(device)
     log.info("%d images, %d parameters", len(corpus.images), count_parameters(model))
-    data = LessonsData(captions, corpus.features.to(device), validation.to(device), batches, validate_every)
-    state = train_tasks(job, model, data, settings)
+    corpus, validation, lessons = corpus.to(device), validation.to(device), settings.lessons
+    # Validations are passes in models of one language; others have a constant learning rate.
+    passes = lessons.divide_learning_rate_every
+    state = train_steps(
+        job,
+        model,
+        lambda step: {"ranking": step_loss(model, captions, corpus.features, batches.batch(step), settings)},
+        seed=settings.seed,
+        steps=len(batches.tasks),
+        validate_every=validate_every,
+        rate=lambda step: (
+            lessons.learning_rate / (10 ** (step // (passes * validate_every)) if passes else 1)
+        ),
+        validate=lambda: _validate(model, validation, settings),
+        score="val_sum",
+        patience=lessons.patience,
+        max_grad_norm=lessons.max_grad_norm,
+    )
     write_best(
         output, model, state, settings, features, vocabularies,
         training_captions=training_origins(originals, corpus),
@@ -107,41 +109,6 @@ def train_lessons(
         training_groups=[len(corpus.images)],
     )  # fmt: skip
     job.keep_outputs()
-
-
-def train_tasks(job: Job, model: RetrievalModel, data: LessonsData, settings: LessonsSettings) -> State:
-    """Train a model task by task until validation has not improved for long enough."""
-    lessons, every = settings.lessons, data.validate_every
-    # Validations are passes in models of one language; others have a constant learning rate.
-    passes = lessons.divide_learning_rate_every
-    return train_steps(
-        job,
-        model,
-        lambda step: {
-            "ranking": step_loss(model, data.captions, data.features, data.batches.batch(step), settings)
-        },
-        seed=settings.seed,
-        steps=len(data.batches.tasks),
-        validate_every=every,
-        rate=lambda step: lessons.learning_rate / (10 ** (step // (passes * every)) if passes else 1),
-        validate=lambda: _validate(model, data.validation, settings),
-        score="val_sum",
-        patience=lessons.patience,
-        max_grad_norm=lessons.max_grad_norm,
-    )
-
-
-def union_model(
-    vocabularies: Mapping[str, Vocabulary], features: int, settings: LessonsSettings
-) -> RetrievalModel:
-    """A model whose languages share the sentence branch and one word table.
-
-    "We use a single word embedding matrix containing the union of all words in all considered languages."
-    """
-    model = new_model(settings, vocabularies, None, features)
-    assert isinstance(model.universal, UniversalEmbedding)
-    model.universal.share_table()
-    return model
 
 
 def step_loss(

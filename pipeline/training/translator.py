@@ -26,10 +26,9 @@ from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_folder
 from pipeline.datasets.split import read_split
-from pipeline.datasets.table import read_captions
 from pipeline.training.loop import Job, train_steps, training_device
 from pipeline.training.settings import TranslatorSettings
-from pipeline.translation.parallel import multi30k_translations, pairs_between, translations_in
+from pipeline.translation.parallel import pairs_between, parallel_captions
 from pipeline.translation.quality import scores
 
 log = logging.getLogger("pipeline")
@@ -37,6 +36,8 @@ transformers.logging.disable_progress_bar()
 
 _LONGEST = 100  # word pieces of a caption; longer captions are cut in training
 _POOL = 50  # batches among which captions are sorted by length, so that little is padded
+_SMOOTHING = 0.1  # probability spread over all word pieces
+_WARM_UP = 0.1  # fraction of all steps, in which the learning rate rises
 _LATEST = 8  # the mean of a translator's weights is over about the last eighth of its steps
 
 
@@ -67,9 +68,9 @@ def train_translator(
     Raises:
         InputError: there are too few human translations of images that are not held out.
     """
-    pairs, validation = _divide(
-        _allowed(_parallel(source, target, multi30k, captions), splits, settings), settings
-    )
+    parallel = parallel_captions(multi30k, captions, "train")
+    human = pairs_between(parallel[parallel["origin"] == "human"], source, target)
+    pairs, validation = _divide(human, splits, settings)
     digest = hashlib.sha256(pairs.to_csv(index=False).encode()).hexdigest()[:16]
     log.info(
         "translator %s-%s: learns from %d captions, validates with %d",
@@ -88,7 +89,7 @@ def train_translator(
         state = train_steps(
             Job(checkpoint, [], fingerprint, curves=checkpoint.with_suffix(".csv")),
             model,
-            lambda step: {"cross_entropy": model.loss(*data.batch(batches[step], device), settings)},
+            lambda step: {"cross_entropy": model.loss(*data.batch(batches[step], device))},
             seed=settings.seed,
             steps=settings.steps,
             validate_every=settings.validate_every,
@@ -103,28 +104,17 @@ def train_translator(
         pd.DataFrame(state.curves).to_csv(folder / "curves.csv", index=False)
 
 
-def _parallel(source: str, target: str, multi30k: Path | None, captions: Sequence[Path]) -> pd.DataFrame:
-    """Training captions of one language and their human translations into the other."""
-    if multi30k is not None:
-        table = multi30k_translations(multi30k, "train")
-    else:
-        table = translations_in(pd.concat(map(read_captions, captions), ignore_index=True), "train")
-    return pairs_between(table[table["origin"] == "human"], source, target)
-
-
-def _allowed(pairs: pd.DataFrame, splits: Sequence[Path], settings: TranslatorSettings) -> pd.DataFrame:
-    """The pairs of captions whose images are not held out."""
+def _divide(
+    pairs: pd.DataFrame, splits: Sequence[Path], settings: TranslatorSettings
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Pairs to learn from, and pairs of other images to validate with, without images that are held out."""
     held_out = {
         image
         for path in splits
         for image, split in read_split(path).items()
         if settings.held_out == "run" or split != "train"
     }
-    return pairs[~pairs["image"].isin(held_out)]
-
-
-def _divide(pairs: pd.DataFrame, settings: TranslatorSettings) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Pairs to learn from, and pairs of other images to validate with."""
+    pairs = pairs[~pairs["image"].isin(held_out)]
     images = pairs["image"].drop_duplicates()
     if len(images) < 2 * settings.validation_images:
         raise InputError(
@@ -163,12 +153,12 @@ def _network(tokenizer: MarianTokenizer, settings: TranslatorSettings) -> Marian
     config = MarianConfig(
         vocab_size=len(tokenizer.get_vocab()),
         d_model=settings.size,
-        encoder_layers=settings.encoder_layers,
-        decoder_layers=settings.decoder_layers,
-        encoder_ffn_dim=settings.inner_size,
-        decoder_ffn_dim=settings.inner_size,
-        encoder_attention_heads=settings.heads,
-        decoder_attention_heads=settings.heads,
+        encoder_layers=settings.layers,
+        decoder_layers=settings.layers,
+        encoder_ffn_dim=2 * settings.size,
+        decoder_ffn_dim=2 * settings.size,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
         activation_function="relu",
         dropout=settings.dropout,
         max_position_embeddings=256,
@@ -196,7 +186,7 @@ class _Averaged(nn.Module):
         self.average = AveragedModel(network, avg_fn=_mean)
         self.average.requires_grad_(False)
 
-    def loss(self, inputs: Tensor, labels: Tensor, settings: TranslatorSettings) -> Tensor:
+    def loss(self, inputs: Tensor, labels: Tensor) -> Tensor:
         """Cross-entropy of padded translations (B, T), given padded captions (B, S).
 
         The mean takes in the weights of the step before.
@@ -210,7 +200,7 @@ class _Averaged(nn.Module):
         ).last_hidden_state
         present = labels != padding  # no product is computed for padding
         logits = self.network.lm_head(states[present])
-        return F.cross_entropy(logits, labels[present], label_smoothing=settings.label_smoothing)
+        return F.cross_entropy(logits, labels[present], label_smoothing=_SMOOTHING)
 
 
 class _Sentences:
@@ -257,7 +247,8 @@ class BatchesByLength:
 
 def _rate(step: int, settings: TranslatorSettings) -> float:
     """The learning rate of a step, numbered from 1: rises linearly, then falls with the inverse root."""
-    return settings.learning_rate * min(step / settings.warm_up, math.sqrt(settings.warm_up / step))
+    warm_up = max(1, round(_WARM_UP * settings.steps))
+    return settings.learning_rate * min(step / warm_up, math.sqrt(warm_up / step))
 
 
 @torch.inference_mode()

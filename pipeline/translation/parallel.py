@@ -1,12 +1,23 @@
 """Captions with their translations, human and other: what translators learn from and are measured by."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from pipeline.datasets.sources.multi30k import translated_lines
+from pipeline.datasets.table import read_captions
 
 COLUMNS = ["image", "sentence", "source", "target", "caption", "origin", "translation"]
+
+
+def parallel_captions(multi30k: Path | None, captions: Sequence[Path], split: str) -> pd.DataFrame:
+    """A split's captions and their translations, from Multi30K's task 1 or tables; columns COLUMNS."""
+    if multi30k is not None:
+        return multi30k_translations(multi30k, split)
+    if not captions:
+        return pd.DataFrame(columns=COLUMNS, dtype="str")
+    return translations_in(pd.concat(map(read_captions, captions), ignore_index=True), split)
 
 
 def multi30k_translations(folder: Path, split: str) -> pd.DataFrame:

@@ -12,9 +12,7 @@ import pandas as pd
 
 from pipeline.common.files import atomic_write
 from pipeline.datasets.languages import language
-from pipeline.datasets.table import read_captions
-from pipeline.translation.parallel import COLUMNS as PARALLEL
-from pipeline.translation.parallel import multi30k_translations, pairs_between, translations_in
+from pipeline.translation.parallel import pairs_between, parallel_captions
 from pipeline.translation.settings import ProviderBlock
 from pipeline.translation.translate import Translator, translator_of
 
@@ -60,11 +58,7 @@ def measure_translation_quality(
         cache: with marian, trained and services: SQLite file of all translations, created if missing.
         requests_per_second: with services.
     """
-    parallel = pd.DataFrame(columns=PARALLEL, dtype="str")
-    if multi30k is not None:
-        parallel = multi30k_translations(multi30k, "test")
-    elif captions:
-        parallel = translations_in(pd.concat(map(read_captions, captions), ignore_index=True), "test")
+    parallel = parallel_captions(multi30k, captions, "test")
     chosen, provider = None, "files"
     if settings is not None and not pairs_between(parallel, source, target).empty:
         provider = settings.provider
@@ -73,7 +67,8 @@ def measure_translation_quality(
             settings, source, target, dictionaries, target_sentences, translator, cache, requests_per_second
         )
     rows = quality_table(parallel, source, target, chosen, provider)
-    _write(rows.assign(scale=scale, dataset=dataset, split="test"), output)
+    with atomic_write(output) as temporary:
+        rows.assign(scale=scale, dataset=dataset, split="test").to_csv(temporary, index=False)
 
 
 def quality_table(
@@ -140,11 +135,7 @@ def tabulate_translation_quality(parts: Sequence[Path], output: Path) -> None:
         parts: outputs of `measure-translation-quality`.
         output: CSV to write.
     """
-    tables = [pd.read_csv(path, dtype=str) for path in parts]
-    _write(pd.concat(tables, ignore_index=True), output)
-
-
-def _write(table: pd.DataFrame, output: Path) -> None:
+    table = pd.concat([pd.read_csv(path, dtype=str) for path in parts], ignore_index=True)
     rows = table.reindex(columns=COLUMNS).sort_values(["dataset", "source", "target", "provider"])
     with atomic_write(output) as temporary:
         rows.to_csv(temporary, index=False, lineterminator="\n")

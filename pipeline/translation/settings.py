@@ -120,24 +120,14 @@ class TranslatorTraining(Block):
     """word pieces of both languages together"""
     size: Count = 160
     """size of a token's hidden state"""
-    inner_size: Count = 320
-    """size of the feed-forward layers"""
-    heads: Count = 4
-    """attention heads"""
-    encoder_layers: Count = 3
-    """layers of the encoder"""
-    decoder_layers: Count = 3
-    """layers of the decoder"""
+    layers: Count = 3
+    """layers of the encoder, and of the decoder"""
     dropout: Fraction = 0.15
     """dropout"""
-    label_smoothing: Fraction = 0.1
-    """probability spread over all word pieces"""
     batch_size: Count = 128
     """pairs of captions in a batch"""
     steps: Count = 4000
     """optimisation steps of each direction"""
-    warm_up: Count = 400
-    """steps in which the learning rate rises"""
     learning_rate: Rate = 1.0e-3
     """highest learning rate of Adam"""
     validate_every: Count = 250

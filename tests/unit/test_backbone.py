@@ -125,7 +125,7 @@ def test_bfloat16_features_point_in_the_same_direction(device: str, tmp_path: Pa
         load_backbone(settings(path, backbone="resnet18", precision=precision), torch.device(device), 3)
         for precision in ("bfloat16", "float32")
     )
-    assert (rounded.precision, exact.precision) == ("bfloat16", "float32")
+    assert (rounded.settings.precision, exact.settings.precision) == ("bfloat16", "float32")
     found, wanted = features(rounded, images()), features(exact, images())
     assert found.dtype == np.float32
     assert not np.array_equal(found, wanted)
@@ -174,16 +174,11 @@ def by_hand(network: Network, crop: int, crops: int) -> Backbone:
     """A backbone of one feature that normalises nothing."""
     return Backbone(
         network=network,
+        settings=settings(Path("w.pth"), crop=crop, crops=crops),
         mean=[0, 0, 0],
         std=[1, 1, 1],
         interpolation="bilinear",
-        dimension=1,
         weights_sha256="",
-        device=CPU,
-        precision="float32",
-        resize=crop,
-        crop=crop,
-        crops=crops,
         shift=torch.zeros(3),
         scale=torch.ones(3),
         pixels=torch.zeros(crops, 3, crop, crop),
@@ -201,7 +196,8 @@ def test_the_mean_over_crops_has_more_digits_than_bfloat16() -> None:
 def test_a_backbone_by_its_name_has_timms_sizes(tmp_path: Path) -> None:
     """resnet18.a1_in1k: 224 pixels, cut from 224 / 0.95."""
     path = save(network("resnet18"), tmp_path / "w.pth")
-    made = load_backbone(settings(path, backbone="resnet18.a1_in1k", resize=None, crop=None), CPU)
+    asked = settings(path, backbone="resnet18.a1_in1k", resize=None, crop=None)
+    made = load_backbone(asked, CPU).settings
     assert (made.resize, made.crop, made.dimension) == (236, 224, 512)
 
 

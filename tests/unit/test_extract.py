@@ -59,7 +59,7 @@ class Extraction:
         backbone, cache = more.pop("backbone", self.backbone), more.pop("cache", self.cache)
         write_image_list(self.root / "images.csv", self.paths(images))
         photographs = read_photographs(self.root / "images.csv")
-        attributes = attributes_of(backbone, self.settings)
+        attributes = attributes_of(backbone)
         known = FeatureCache(cache, attributes)
         reasons = fill(known, photographs, backbone, workers=4)
         write_store(output, photographs, known, reasons, attributes)
@@ -133,9 +133,9 @@ def test_images_are_resized_by_the_backbones_interpolation(extraction: Extractio
 def test_attributes_name_what_is_used_not_what_was_asked_for(extraction: Extraction) -> None:
     """Cached features are reused if all of it is the same."""
     changes: dict[str, Any] = {"mean": [0.1, 0.2, 0.3], "std": [0.4, 0.5, 0.6], "interpolation": "bilinear"}
-    used = dataclasses.replace(extraction.backbone, **changes, precision="bfloat16", weights_sha256="a1")
-    asked = extraction.settings.model_copy(update={"precision": "auto"})
-    found = attributes_of(used, asked)
+    settings = extraction.backbone.settings.model_copy(update={"precision": "bfloat16"})
+    used = dataclasses.replace(extraction.backbone, **changes, settings=settings, weights_sha256="a1")
+    found = attributes_of(used)
     expected = {
         **extraction.expected,
         **changes,

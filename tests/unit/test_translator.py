@@ -49,8 +49,8 @@ def train(
     captions: Path, folder: Path, split: str = "split", pair: str = "en-de", **settings: object
 ) -> Path:
     sizes = {
-        "size": 32, "inner_size": 64, "encoder_layers": 1, "decoder_layers": 1, "heads": 2, "dropout": 0.0,
-        "vocabulary_size": 60, "batch_size": 64, "steps": 6, "validate_every": 3, "warm_up": 40,
+        "size": 32, "layers": 1, "dropout": 0.0,
+        "vocabulary_size": 60, "batch_size": 64, "steps": 6, "validate_every": 3,
         "learning_rate": 1.0e-2, "validation_images": 10, "threads": 1,
     }  # fmt: skip
     source, target = pair.split("-")
@@ -81,7 +81,7 @@ def contents(folder: Path) -> Mapping[str, bytes]:
 def test_it_learns_either_direction(
     captions: Path, tmp_path: Path, pair: str, caption: str, expected: str
 ) -> None:
-    model = train(captions, tmp_path, pair=pair, steps=400, validate_every=100, warm_up=20, batch_size=128)
+    model = train(captions, tmp_path, pair=pair, steps=400, validate_every=100, batch_size=128)
     assert pd.read_csv(model / "curves.csv")["BLEU"].iloc[-1] > 90
     provider = TrainedProvider(provider="trained")
     source, target = pair.split("-")
