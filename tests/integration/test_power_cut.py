@@ -30,7 +30,6 @@ CUT = {
     "hybrid": {"frequent_words": 5, "frequent_dim": 4, "latent_entries": 30},
     "assignment": {"epochs": 25},
     "experiments": {
-        "parallel-cut": {"branches": "separate", "captions": "human", "languages": LANGUAGES},
         "full-cut": {**FULL, "languages": LANGUAGES},
         "smalr-cut": {**SMALR, "languages": LANGUAGES},
     },
@@ -38,26 +37,23 @@ CUT = {
         "small": {
             "columns": {"multi30k": LANGUAGES},
             "rows": [
-                {"row": 1, "method": "PARALLEL-EmbN", "experiment": "parallel-cut"},
-                {"row": 2, "method": "MULE full", "experiment": "full-cut"},
-                {"row": 3, "method": "CLC-C", "experiment": "smalr-cut", "consistency": "learned"},
+                {"row": 1, "method": "MULE full", "experiment": "full-cut"},
+                {"row": 2, "method": "SMALR", "experiment": "smalr-cut"},
             ],
         }
     },
 }
 TARGET = "results/small.csv"
-KILLS = 4
+KILLS = 3
 # All outputs without times: run times and logs differ from run to run.
 COMPARED = ("results/**/*.csv", "work/demo/multi30k/**/*.*")
 
 
 def start(project: Project) -> "subprocess.Popen[bytes]":
-    """Unlock, as a person does after a power cut, and run in a process group of its own."""
-    if any(project.folder.glob(".snakemake/locks/*")):
-        project.snakemake("--unlock", TARGET)
+    """Run in a process group of its own, without the lock, which a person removes after a power cut."""
     with open(project.folder / "output.txt", "ab") as log:
         return subprocess.Popen(
-            ["snakemake", "--configfile", "small.yaml", "--cores", "2", TARGET],
+            ["snakemake", "--configfile", "small.yaml", "--nolock", "--cores", "2", TARGET],
             cwd=project.folder,
             env=project.environment,
             stdout=log,
