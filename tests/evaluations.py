@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.common.files import sha256
 from pipeline.evaluation.evaluate import RANK_COLUMNS
 from pipeline.settings import reading
 from pipeline.tables.claim_terms import Claim, read_claims
@@ -62,7 +61,6 @@ def write_evaluations(
             "training_groups": [9] * (sampled or {}).get((dataset, experiment, queries, seed), (1, 1))[1],
             "query_translations": (asked_with or {}).get((dataset, experiment, queries, seed), {}),
             "ranks": f"{number}-ranks.csv.gz",
-            "ranks_sha256": sha256(folder / f"{number}-ranks.csv.gz"),
             "test": {
                 language: {
                     **(value if isinstance(value, Mapping) else dict.fromkeys(METRICS, value)),

@@ -11,7 +11,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from pipeline.common.files import atomic_write, sha256
+from pipeline.common.files import atomic_write
 from pipeline.common.rounding import tenths
 from pipeline.datasets.origins import Origins, count_by_pair
 from pipeline.datasets.table import read_sentences
@@ -48,8 +48,8 @@ def evaluate(
             languages that queries are translated from.
         settings: JSON: the settings of the stages before the training. All others are in the model file.
         output: JSON to write. `test` has by language the recalls, those of a random ranking (`chance`), and
-            how many `images` and `sentences` are ranked. `ranks` and `ranks_sha256` name the file of ranks in
-            the same folder and its digest. `query_translations` counts translated queries by pair of
+            how many `images` and `sentences` are ranked. `ranks` names the file of ranks in the same folder.
+            `query_translations` counts translated queries by pair of
             languages and origin. Settings, languages, numbers of parameters and all that begins with
             `training_` are copied from the model file.
         ranks: CSV to write, gzipped, one query per line: language, direction (`i2s` or `s2i`), image, rank
@@ -120,7 +120,6 @@ def write_evaluation(
         "parameters_at_test": record.parameters_at_test,
         "query_translations": query_translations,
         "ranks": ranks.name,
-        "ranks_sha256": sha256(ranks),
         "test": {query: _recalls_and_counts(corpus, query, of_query) for query, of_query in found.items()},
     }
     with atomic_write(output) as temporary:

@@ -61,7 +61,7 @@ def experiments_on(plan: Plan, dataset: str) -> set[str]:
     """Experiments of the configured tables that are trained on a data set."""
     return {
         cell.experiment
-        for table in plan.tables
+        for table in plan.settings.tables
         for cell in cells_of_table(plan, table)
         if cell.dataset == dataset
     }
@@ -69,4 +69,4 @@ def experiments_on(plan: Plan, dataset: str) -> set[str]:
 
 def table_names(plan: Plan) -> str:
     """A regular expression of tables of evaluations: table2, or some of its rows: table2-row7+11."""
-    return rf"(?:{either(list(plan.tables))})(?:-row[1-9]\d*(?:[+][1-9]\d*)*)?"
+    return rf"(?:{either(list(plan.settings.tables))})(?:-row[1-9]\d*(?:[+][1-9]\d*)*)?"

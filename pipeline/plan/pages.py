@@ -17,7 +17,7 @@ SHOWN_MODEL = "mule-full"
 
 def _tables(plan: Plan) -> list[str]:
     """Tables of evaluations in the report."""
-    return [name for name in plan.settings.report if name in plan.tables]
+    return [name for name in plan.settings.report if name in plan.settings.tables]
 
 
 @cache
@@ -33,7 +33,7 @@ def _evaluations(plan: Plan) -> list[Evaluation]:
 
 def _papers(plan: Plan) -> list[str]:
     """Papers that the report has tables of."""
-    of_tables = {plan.tables[name].paper for name in _tables(plan)}
+    of_tables = {plan.settings.tables[name].paper for name in _tables(plan)}
     return [name for name in PAPERS if name in of_tables]
 
 
@@ -44,7 +44,7 @@ def judged_files(plan: Plan) -> dict[str, list[str]]:
         "claims": [paths.CLAIMS.format(paper=paper) for paper in _papers(plan)],
         "papers": [
             path
-            for name, table in plan.tables.items()
+            for name, table in plan.settings.tables.items()
             if table.paper in _papers(plan)
             for path in tables.printed_numbers(plan, name)
         ],
@@ -78,9 +78,9 @@ def report_files(plan: Plan) -> dict[str, list[str]]:
     """Files of the report by name."""
     judged = bool(_papers(plan))
     return {
-        "comparisons": [f"{plan.results}/comparison/{name}.csv" for name in plan.settings.report],
-        "claims": [f"{plan.results}/claims.csv"] if judged else [],
-        "claim_comparisons": [f"{plan.results}/comparison/claims.csv"] if judged else [],
+        "comparisons": [f"{plan.settings.results}/comparison/{name}.csv" for name in plan.settings.report],
+        "claims": [f"{plan.settings.results}/claims.csv"] if judged else [],
+        "claim_comparisons": [f"{plan.settings.results}/comparison/claims.csv"] if judged else [],
         "figures": _figures(plan),
         "curves": sorted({evaluation.path(paths.CURVES) for evaluation in _evaluations(plan)}),
     }
@@ -91,10 +91,10 @@ def _figures(plan: Plan) -> list[str]:
     experiments = {(evaluation.dataset, evaluation.experiment) for evaluation in _evaluations(plan)}
     drawn = [name for name in plan.settings.report if name.partition("/")[2].startswith("figure")]
     return [
-        *(f"{plan.results}/{name}.svg" for name in drawn),
+        *(f"{plan.settings.results}/{name}.svg" for name in drawn),
         *(
-            f"{plan.results}/figure{number}.html"
+            f"{plan.settings.results}/figure{number}.html"
             for number, dataset in FIGURES.items()
-            if (plan.stand_ins.get(dataset), SHOWN_MODEL) in experiments
+            if (plan.settings.stand_ins.get(dataset), SHOWN_MODEL) in experiments
         ),
     ]

@@ -14,7 +14,6 @@ from pipeline.datasets.sources import source_named
 from pipeline.plan import paths
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.experiment import DatasetExperiment
-from pipeline.tables.settings import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,26 +30,13 @@ class Plan:
         return {row["file"]: {**row, "url": row["url"] or f"https://{row['file']}"} for row in rows}
 
     @property
-    def results(self) -> str:
-        """The folder of results."""
-        return self.settings.results
-
-    @property
     def datasets(self) -> dict[str, Dataset]:
         return self.settings.datasets
 
-    @property
-    def tables(self) -> dict[str, Table]:
-        return self.settings.tables
-
-    @property
-    def stand_ins(self) -> dict[str, str]:
-        """The data set of this scale for each data set of the papers."""
-        return self.settings.stand_ins
-
     def stand_in(self, *papers: str) -> str:
         """The data set that stands for the first of some data sets of the papers; raises `InputError`."""
-        if found := [self.stand_ins[name] for name in papers if name in self.stand_ins]:
+        stand_ins = self.settings.stand_ins
+        if found := [stand_ins[name] for name in papers if name in stand_ins]:
             return found[0]
         raise InputError(f"no data set of the configuration stands for {' or '.join(papers)}.")
 

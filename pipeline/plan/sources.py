@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from pipeline.datasets.sources import source_named
 from pipeline.plan import paths
 from pipeline.plan.cells import experiments_on, translations_of
 from pipeline.plan.plan import Plan
-from pipeline.settings.configuration import Configuration
 from pipeline.settings.experiments import makeable_tables
 from pipeline.translation.settings import MarianProvider
 
@@ -49,39 +47,26 @@ def download_megabytes(plan: Plan, file: str) -> int:
 
 def public_files(plan: Plan) -> list[str]:
     """Every public file that the configured data sets need."""
+    settings, translation = plan.settings, plan.settings.translation
     files = []
     for name, data in plan.datasets.items():
         files += published_texts(plan, data)
         files += public_files_of(plan, *plan.source(name).further)
         if data.images in ("flickr8k", "mscoco") and needs_photographs(plan, name):
             files += public_files_of(plan, f"{data.images}-photographs")
-    for pattern in _patterns_by_language(plan.settings):
-        files += _in_every_language(plan, pattern)
-    return sorted(set(files))
-
-
-def _patterns_by_language(settings: Configuration) -> Iterable[str]:
-    if settings.words.vectors == "file":
-        yield FASTTEXT
-    if settings.muse == "file":
-        yield MUSE
-    if _needs_dictionaries(settings):
-        yield DICTIONARIES
-
-
-def _needs_dictionaries(settings: Configuration) -> bool:
-    """Whether MUSE's dictionaries are downloaded, to align word vectors or to translate."""
-    translation = settings.translation
     providers = [translation.default, *translation.pairs.values()]
     translates = any(provider and provider.provider == "dictionary" for provider in providers)
-    needs_them = settings.muse == "align" or translates
-    return needs_them and settings.scale != "demo" and not translation.dictionaries
-
-
-def _in_every_language(plan: Plan, pattern: str) -> list[str]:
+    own_dictionaries = settings.scale == "demo" or translation.dictionaries
+    patterns = {
+        FASTTEXT: settings.words.vectors == "file",
+        MUSE: settings.muse == "file",
+        DICTIONARIES: (settings.muse == "align" or translates) and not own_dictionaries,
+    }
     languages = {code for data in plan.datasets.values() for code in data.every_language}
-    names = [pattern.format(language=code) for code in sorted(languages)]
-    return [paths.SOURCE_FILE.format(file=name) for name in names if name in plan.sources]
+    for pattern in (pattern for pattern, needed in patterns.items() if needed):
+        names = {pattern.format(language=code) for code in languages}
+        files += [paths.SOURCE_FILE.format(file=name) for name in names & plan.sources.keys()]
+    return sorted(set(files))
 
 
 def prefetched_models(plan: Plan) -> list[str]:
@@ -90,7 +75,7 @@ def prefetched_models(plan: Plan) -> list[str]:
     models = {f"timm {one.backbone}" for one in sets if one.weights == "timm" and not one.features}
     if bert != "pretrain" and not os.path.isdir(bert):
         models.add(f"bert {bert}")
-    tables = [name for name in makeable_tables(plan.settings) if name in plan.tables]
+    tables = [name for name in makeable_tables(plan.settings) if name in plan.settings.tables]
     for _, pair in translations_of(plan, tables):
         provider = plan.settings.translation.provider_of(pair)
         if isinstance(provider, MarianProvider):

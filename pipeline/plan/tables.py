@@ -43,7 +43,7 @@ def table_evaluations(plan: Plan, table: str) -> dict[str, list[str]]:
     evaluations = evaluations_of(plan, [table])
     if not evaluations:
         why = settings.left_out or ["no data set of the configuration has its languages and experiments"]
-        raise InputError(f"{plan.results}/{table}.csv: {'; '.join(why)}.")
+        raise InputError(f"{plan.settings.results}/{table}.csv: {'; '.join(why)}.")
     return evaluation_files(evaluations)
 
 
@@ -59,8 +59,9 @@ def printed_numbers(plan: Plan, table: str) -> list[str]:
 def every_table(plan: Plan) -> list[str]:
     """All tables that this configuration has data for."""
     names = makeable_tables(plan.settings)
-    require_providers(plan.settings, translations_of(plan, [name for name in names if name in plan.tables]))
-    return [f"{plan.results}/{name}.csv" for name in names]
+    of_evaluations = [name for name in names if name in plan.settings.tables]
+    require_providers(plan.settings, translations_of(plan, of_evaluations))
+    return [f"{plan.settings.results}/{name}.csv" for name in names]
 
 
 # Comparisons of two experiments.

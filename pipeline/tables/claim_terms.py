@@ -135,13 +135,6 @@ class Statement(Block):
     at_least: float | None = None
     at_most: float | None = None
 
-    def contradictions(self) -> Iterator[str]:
-        """A term has no language."""
-        if any("" in codes for codes in self.languages.values()):
-            for text in [*self.greater, *self.than]:
-                if any(not term.language for term in terms(text)):
-                    yield f": {text!r} needs a language, such as {text}@en, or `in` needs languages"
-
     def comparisons(self) -> Iterator[Comparison]:
         """One for each pair, language and metric."""
         columns = [(dataset, code) for dataset, codes in self.languages.items() for code in codes]
@@ -164,11 +157,6 @@ class Claim(Block):
     sharing: bool = False
     paper_scale_only: str = ""
     untestable: str = ""
-
-    def contradictions(self) -> Iterator[str]:
-        """It is judged in several ways, or in none."""
-        if sum(map(bool, (self.compare, self.paper_scale_only, self.untestable))) != 1:
-            yield ": expected one of compare, paper_scale_only, untestable"
 
     def comparisons(self) -> list[Comparison]:
         """The comparisons of recalls."""

@@ -1,11 +1,10 @@
 """MULE, Table 1: images and descriptions to train on, by data set and language."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write
 from pipeline.datasets.select import original_captions
 from pipeline.datasets.settings import CountSettings
@@ -15,7 +14,6 @@ from pipeline.tables.result_files import paper_table
 
 METRICS = ["images", "descriptions"]
 HEADS = ["table", "row", "group", "method", "scale", "dataset", "language"]
-OWN_COLUMNS = ["image", "split", "language"]
 
 
 def count_captions(
@@ -45,10 +43,12 @@ def count_captions(
         InputError: a caption table is not there or wrong, or a language has no captions of its own.
     """
     own = pd.concat(
-        _own_captions(path, data.caption_origins).assign(dataset=name)
-        for name, data in settings.datasets.items()
+        original_captions(read_captions(path), of.caption_origins.get(path.stem, "human")).assign(
+            dataset=name
+        )
+        for name, of in settings.datasets.items()
         for path in captions
-        if path.parts[-3] == data.dataset
+        if path.parts[-3] == of.dataset
     )
     own["dataset"] = pd.Categorical(own["dataset"], list(settings.datasets))  # in this order
     to_train_on = own.assign(image=own["image"].where(own["split"] == "train"))
@@ -66,18 +66,6 @@ def count_captions(
     write_tables(rows[["dataset", "language", *METRICS, "scale"]], table, lines, comparison)
     with atomic_write(counts) as temporary:
         _counts_by_languages(own).to_csv(temporary, index=False, lineterminator="\n")
-
-
-def _own_captions(path: Path, caption_origins: Mapping[str, str]) -> pd.DataFrame:
-    """Image, split and language of a caption table's own captions."""
-    parts = [pd.DataFrame(columns=OWN_COLUMNS, dtype=str)]
-    for language, of_language in read_captions(path).groupby("language", sort=True):
-        try:
-            own = original_captions(of_language, caption_origins.get(str(language), "human"))
-        except InputError as error:
-            raise InputError(f"{path}: {language}: {error} Name its origin in caption_origins.") from None
-        parts.append(own[OWN_COLUMNS])
-    return pd.concat(parts)
 
 
 def _counts_by_languages(own: pd.DataFrame) -> pd.DataFrame:

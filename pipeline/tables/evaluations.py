@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import reading, require_file, sha256
 from pipeline.tables.statistics import hits_by_image, mean_over_seeds
 
 Key = tuple[str, str, str]  # data set, experiment, queries
@@ -26,13 +25,10 @@ class Evaluations:
     Args:
         paths: JSON files; each names its file of ranks in the same folder.
         seeds: the seeds over which a number is averaged; default: all seeds of the files.
-
-    Raises:
-        InputError: a file is missing or cut.
     """
 
     def __init__(self, paths: Sequence[Path], seeds: Collection[int] | None = None):
-        self.contents = {path: _content(path) for path in paths}
+        self.contents: dict[Path, Content] = {path: json.loads(path.read_bytes()) for path in paths}
         self._paths = {(key_of(content), content["seed"]): path for path, content in self.contents.items()}
         self.seeds = sorted({seed for _, seed in self._paths} if seeds is None else seeds)
         self._hits: dict[Path, dict[str, pd.DataFrame]] = {}
@@ -86,8 +82,7 @@ class Evaluations:
         """Hits by image (`statistics.hits_by_image`) of each seed, all of the same images and queries.
 
         Raises:
-            InputError: another evaluation in this language is of other images, or a file of ranks is not
-                that of its evaluation.
+            InputError: another evaluation in this language is of other images.
         """
         return [self._hits_of(path, language) for path in self._paths_of(key, language)]
 
@@ -109,13 +104,6 @@ class Evaluations:
         content = self.contents[path]
         ranks = path.with_name(content["ranks"])
         if path not in self._hits:
-            if (
-                sha256(require_file(ranks, "the file of ranks", "Run its `evaluate`."))
-                != content["ranks_sha256"]
-            ):
-                raise InputError(
-                    f"{ranks}: does not match the evaluation in the same folder. Run its `evaluate` again."
-                )
             table = pd.read_csv(ranks, compression="gzip", dtype={"image": str}, keep_default_na=False)
             self._hits[path] = {str(code): hits_by_image(part) for code, part in table.groupby("language")}
         hits = self._hits[path][language]
@@ -142,13 +130,6 @@ def provider_label(providers: Collection[str]) -> str:
 def word_by_word(providers: Collection[str]) -> str:
     """`yes` if some of the translations were made word by word, else empty."""
     return "yes" if DICTIONARY in providers else ""
-
-
-def _content(path: Path) -> Content:
-    require_file(path, "the evaluation", "Run `python -m pipeline evaluate`.")
-    with reading(path, "an evaluation", "Run `python -m pipeline evaluate`."):
-        content: Content = json.loads(path.read_bytes())
-    return content
 
 
 def _pretraining(content: Content) -> int:

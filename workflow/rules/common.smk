@@ -144,7 +144,7 @@ def provider(function):
 
 
 pathvars:
-    results=PLAN.results,
+    results=SETTINGS.results,
     papers=paths.PAPERS,
 
 
