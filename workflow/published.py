@@ -6,13 +6,11 @@ A table in a page is between two comments, and the first comment says what fills
 
     <!-- recalls RUN/TABLE DATASET -->           mR of each row and language
     <!-- differences RUN DATASET A-vs-B ... -->  of two experiments, with 95% intervals
-    <!-- settings FILE -->                      keys of a configuration file: meaning, default, value there
     <!-- verdicts RUN -->                        claims of each paper by verdict
     <!-- orders RUN -->                          orders of rows that the claims name: the paper's and ours
     <!-- end -->
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -20,13 +18,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import yaml
 
-from pipeline.common.block import Block
 from pipeline.common.rounding import tenths
 from pipeline.datasets.languages import name_of
 from pipeline.report.plots import intervals
-from pipeline.settings.configuration import Configuration
 from pipeline.tables.claims import LEVEL, VERDICTS
 from pipeline.tables.orders import order_counts
 from pipeline.tables.result_files import read_result
@@ -34,8 +29,7 @@ from pipeline.tables.show import row_names
 
 FOLDER = Path("results/published")
 PAGES = ("README.md", "config/README.md", "docs/*.md", "results/published/**/*.md")
-KINDS = "recalls|differences|settings|verdicts|orders"
-BLOCK = re.compile(rf"^<!-- ({KINDS}) (.*?) -->\n.*?^<!-- end -->", re.M | re.S)
+BLOCK = re.compile(r"^<!-- (recalls|differences|verdicts|orders) (.*?) -->\n.*?^<!-- end -->", re.M | re.S)
 STAND_INS_FOR_MSCOCO = ["flickr8kcn"]
 
 # Pictures of differences on Multi30K: a run, and what its pairs of experiments show; the paper's numbers.
@@ -168,23 +162,6 @@ def verdicts(folder: Path, run: str) -> list[str]:
     return markdown(["paper", *counts.columns], counts.reset_index().to_numpy())
 
 
-def settings(folder: Path, file: str) -> list[str]:
-    """The keys of a configuration file, with meaning and default from the schema, and their value there."""
-    blocks = yaml.safe_load((folder.parents[1] / file).read_text(encoding="utf-8"))
-    rows = []
-    for block, keys in blocks.items():
-        kind = Configuration.model_fields[block].annotation
-        assert isinstance(kind, type) and issubclass(kind, Block)
-        for key, value in keys.items():
-            field = kind.model_fields[key]
-            default = field.get_default(call_default_factory=True)
-            meaning = " ".join((field.description or "").split())
-            rows.append(
-                [f"`{block}.{key}`", meaning, *(json.dumps(each).strip('"') for each in (default, value))]
-            )
-    return markdown(["key", "meaning", "default", "authors' code"], rows)
-
-
 def orders(folder: Path, run: str) -> list[str]:
     """How many of the paper's orders are ours, by kind of captions (`order_counts`)."""
     counts = order_counts(_read(folder / run / "comparison" / "claims.csv"), STAND_INS_FOR_MSCOCO)
@@ -200,7 +177,6 @@ def orders(folder: Path, run: str) -> list[str]:
 TABLES: Mapping[str, Callable[..., list[str]]] = {
     "recalls": recalls,
     "differences": differences,
-    "settings": settings,
     "verdicts": verdicts,
     "orders": orders,
 }
