@@ -1,7 +1,7 @@
 """Pages from templates: everything escaped, style inside, nothing fetched, so that a page opens offline."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -16,9 +16,7 @@ from pipeline.datasets.languages import name_of
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def write_page(
-    output: Path, template: str, values: Mapping[str, object], **filters: Callable[[str], str]
-) -> None:
+def write_page(output: Path, template: str, values: Mapping[str, object]) -> None:
     """Render a template into a page, whole or not at all; a value that is missing is an error."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -32,7 +30,6 @@ def write_page(
         "tenths": tenths,
         "difference": difference,
         "html": html_table,
-        **filters,
     }
     with atomic_write(output) as temporary:
         temporary.write_text(environment.get_template(template).render(**values), encoding="utf-8")

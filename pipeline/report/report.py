@@ -18,7 +18,6 @@ from pipeline.tables.result_files import read_result
 from pipeline.tables.settings import Table
 
 PAPERS = {"mule": "MULE", "smalr": "SMALR", "lessons": "Lessons"}
-CLAIMS_OF = {"M": "mule", "S": "smalr", "L": "lessons"}  # by the first letter of a claim's id
 
 
 def write_report(
@@ -51,6 +50,7 @@ def write_report(
     of_evaluations = [settings.tables[name] for name in names if name in settings.tables]
     values = {
         "settings": settings,
+        "printed": lambda dataset: tables.printed_name(dataset, settings),
         "of_paper": any(table.paper for table in of_evaluations),
         "other_data": [
             dataset
@@ -75,9 +75,7 @@ def write_report(
         f"Python {platform.python_version()}",
         **_run_times(benchmarks),
     }
-    write_page(
-        output, "report.html.j2", values, printed=lambda dataset: tables.printed_name(dataset, settings)
-    )
+    write_page(output, "report.html.j2", values)
 
 
 def _figure(path: Path) -> dict[str, object]:
@@ -127,18 +125,12 @@ def _claims(claims: Path | None, comparisons: Path | None) -> Iterator[dict[str,
         {**row, "compared": lines[lines["id"] == row["id"]].to_dict("records")}
         for row in _read(claims).to_dict("records")
     ]
-    for letter, name in CLAIMS_OF.items():
-        every = [claim for claim in rows if claim["id"].startswith(letter)]
+    for name, paper in PAPERS.items():
+        every = [claim for claim in rows if claim["id"].startswith(paper[0])]
         untested = [claim for claim in every if claim["verdict"] in (NOT_HERE, NOT_TESTABLE)]
         tested = [claim for claim in every if claim not in untested]
         if every:
-            yield {
-                "name": name,
-                "paper": PAPERS[name],
-                "every": every,
-                "tested": tested,
-                "untested": untested,
-            }
+            yield {"name": name, "paper": paper, "every": every, "tested": tested, "untested": untested}
 
 
 def _read(path: Path) -> pd.DataFrame:

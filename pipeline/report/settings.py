@@ -1,5 +1,7 @@
 """Settings of the report."""
 
+from typing import Any
+
 from pipeline.common.block import Block, Seed
 from pipeline.datasets.settings import Origins
 from pipeline.tables.settings import Table
@@ -12,7 +14,7 @@ class ReportSettings(Block):
     papers_data: list[str]
     seeds: list[Seed]
     tables: dict[str, Table]
-    configured: dict[str, dict[str, str]]
+    configured: dict[str, dict[str, Any]]
     """blocks that are shown, with their values"""
     caption_origins: dict[str, Origins]
     stands_for: dict[str, str]

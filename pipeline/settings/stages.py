@@ -220,7 +220,6 @@ def table_settings(settings: Configuration, table: str) -> TableSettings:
     experiments = tuple(row.experiment for row in content.rows)
     return TableSettings(
         **_of_results(settings),
-        human=_human_languages(settings) if content.averages else None,
         table=content,
         trained={
             dataset: {
@@ -251,12 +250,9 @@ def _of_results(settings: Configuration) -> dict[str, Any]:
         "seeds": settings.seeds,
         "datasets": settings.stand_ins,
         "languages": {dataset: data.languages for dataset, data in settings.datasets.items()},
+        "human": {dataset: data.human_languages for dataset, data in settings.datasets.items()},
         "one_per_language": [name for name, one in experiments if one.one_for_each_language],
     }
-
-
-def _human_languages(settings: Configuration) -> dict[str, list[str]]:
-    return {dataset: data.human_languages for dataset, data in settings.datasets.items()}
 
 
 def _translated_columns(settings: Configuration, dataset: str, table: Table) -> dict[str, str]:
@@ -320,7 +316,6 @@ def claim_settings(settings: Configuration) -> ClaimSettings:
         recurrent=settings.model.recurrent,
         left_out=left_out(settings)
         | {name: one.not_comparable for name, one in settings.experiments.items() if one.not_comparable},
-        human=_human_languages(settings),
         rows={
             paper: {
                 name: {str(row.row): row.term for row in table.rows}
@@ -339,7 +334,7 @@ def report_settings(settings: Configuration) -> ReportSettings:
         papers_data=_papers_data(settings),
         seeds=settings.seeds,
         tables=settings.tables,
-        configured={name: _as_written(getattr(settings, name)) for name in ("images", "model", "training")},
+        configured=settings.model_dump(include={"images", "model", "training"}, mode="json"),
         caption_origins={
             dataset: data.caption_origins | translated_origins(settings, dataset)
             for dataset, data in settings.datasets.items()
@@ -347,12 +342,6 @@ def report_settings(settings: Configuration) -> ReportSettings:
         stands_for={dataset: settings.stands_for(dataset) for dataset in settings.datasets},
         left_out={name: table_settings(settings, name).left_out for name in settings.tables},
     )
-
-
-def _as_written(block: Block) -> dict[str, str]:
-    """The values of a block as the configuration's files have them."""
-    values = block.model_dump(mode="json")
-    return {key: "null" if value is None else str(value) for key, value in values.items()}
 
 
 def count_settings(settings: Configuration) -> CountSettings:

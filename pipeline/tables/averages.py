@@ -33,7 +33,6 @@ def _languages_of_averages(settings: TableSettings, dataset: str, cell: Cell) ->
     """The languages of each average."""
     if not settings.table.averages:
         return {}
-    assert settings.human is not None
     every = settings.table.columns[cell.paper_dataset]
     human = [language for language in every if language in settings.human[dataset]]
     return {HUMAN: human, ALL: every}

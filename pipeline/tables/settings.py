@@ -106,41 +106,39 @@ class Table(Block):
                 yield f".{column}: the table has no language {code!r} of this column"
 
 
-class TableSettings(Block):
-    """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
+class ResultSettings(Block):
+    """What tables and claims depend on besides the evaluations."""
 
     scale: str
     papers_data: list[str]
     """the data sets that are the paper's own"""
     seeds: list[Seed]
-    table: Table
     datasets: dict[str, str]
     """the data set that stands for one of the papers"""
     languages: dict[str, list[LanguageCode]]
     """languages of each data set's own captions"""
+    human: dict[str, list[LanguageCode]]
+    """those of them whose captions are human"""
+    one_per_language: list[str]
+    """experiments with one model per language"""
+
+
+class TableSettings(ResultSettings):
+    """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
+
+    table: Table
     trained: dict[str, dict[str, list[LanguageCode]]]
     """languages of each experiment that the rows name, by data set"""
     left_out: list[str]
     """rows that are not filled, each with the reason"""
     caption_origins: dict[str, Origins]
-    one_per_language: list[str]
-    """experiments with one model per language"""
-    human: dict[str, list[LanguageCode]] | None = None
-    """languages with human captions, of a table with averages"""
 
 
-class ClaimSettings(Block):
-    """What judging a paper's claims depends on besides the evaluations."""
+class ClaimSettings(ResultSettings):
+    """What judging a paper's claims depends on."""
 
-    scale: str
-    papers_data: list[str]
-    seeds: list[Seed]
-    datasets: dict[str, str]
     experiments: list[str]
     recurrent: str
     left_out: dict[str, str]
-    one_per_language: list[str]
-    human: dict[str, list[LanguageCode]]
-    languages: dict[str, list[LanguageCode]]
     rows: dict[str, dict[str, dict[str, str]]]
     """by paper, table and number of a row, the term by which claims name it"""
