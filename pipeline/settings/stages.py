@@ -334,7 +334,7 @@ def report_settings(settings: Configuration) -> ReportSettings:
         papers_data=_papers_data(settings),
         seeds=settings.seeds,
         tables=settings.tables,
-        configured=settings.model_dump(include={"images", "model", "training"}, mode="json"),
+        configured=settings.model_dump(include={"images", "model", "training"}, exclude_none=True),
         caption_origins={
             dataset: data.caption_origins | translated_origins(settings, dataset)
             for dataset, data in settings.datasets.items()

@@ -18,7 +18,7 @@ WITH_TORCH = {
         "train",
     ),
     *("train-lessons", "evaluate", "evaluate-consistency", "count-parameters", "count-smalr-parameters"),
-    *("measure-scaling", "draw-retrieved", "prefetch-models", "build-index", "search", "serve"),
+    *("draw-retrieved", "prefetch-models", "build-index", "search", "serve"),
 }
 
 
