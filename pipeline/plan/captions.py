@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipeline.common.errors import raise_together
 from pipeline.datasets.source import KeyGroups, StageKeys
@@ -15,13 +14,11 @@ from pipeline.plan.plan import Plan, files_in
 from pipeline.plan.sources import archives_at, public_files_of, published_texts, requested_path
 from pipeline.settings.translations import translated_origins
 
-if TYPE_CHECKING:  # pandas is imported only where there are captions of the user's own
-    from pipeline.datasets.coverage import Counts
-
 
 @cache
-def coverage_of(plan: Plan, dataset: str) -> "Counts":
-    """Images with captions of a user's own, by language and split."""
+def coverage_of(plan: Plan, dataset: str) -> dict[str, dict[str, int]]:
+    """Numbers of images with captions of a user's own, by language and split."""
+    # pandas is imported only where there are captions of the user's own.
     from pipeline.datasets.coverage import coverage
 
     image_list = plan.settings.images.list
