@@ -229,7 +229,7 @@ def test_a_figure_shows_the_nearest_of_the_languages_own_candidates(project: Pro
         examples, queries = output.read_text().split("<h2>The nearest images to a sentence</h2>")
         for example in examples.split('<div class="example">')[1:]:
             (image,) = re.findall(r'class="without">(\w)<', example)
-            shown_sentences |= {(image, text) for text in re.findall(r'<span lang=[^>]*>(\w+)<', example)}
+            shown_sentences |= {(image, text) for text in re.findall(r"<span lang=[^>]*>(\w+)<", example)}
         for query in queries.split('<div class="query">')[1:]:
             (text,) = re.findall(r"<blockquote[^>]*>(\w+)<", query)
             shown_queries[text] = "".join(re.findall(r'class="without">(\w)<', query))
