@@ -59,10 +59,8 @@ def measure_translation_quality(
         requests_per_second: with services.
     """
     parallel = parallel_captions(multi30k, captions, "test")
-    chosen, provider = None, "files"
-    if settings is not None and not pairs_between(parallel, source, target).empty:
-        provider = settings.provider
-    if settings is not None and provider != "files":
+    chosen, provider = None, settings.provider if settings else "files"
+    if settings and provider != "files" and not pairs_between(parallel, source, target).empty:
         chosen = translator_of(
             settings, source, target, dictionaries, target_sentences, translator, cache, requests_per_second
         )

@@ -42,7 +42,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any
             "gpu": 0,
             "sources": {"mirror": url, **{key: str(published / path) for key, path in ON_REQUEST.items()}},
             "datasets": {"mscoco": {"sample_size": 10}},
-            "images": {"crops": 10, "weights": str(weights)},
+            "images": {"weights": str(weights)},
             "training": {"threads": 1},
             "translation": {
                 "default": {"provider": "dictionary"},

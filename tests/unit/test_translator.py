@@ -71,22 +71,12 @@ def contents(folder: Path) -> Mapping[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-@pytest.mark.parametrize(
-    ("pair", "caption", "expected"),
-    [
-        ("en-de", "a red car near a old boat", "ein rotes Auto neben ein altes Boot"),
-        ("de-en", "ein neues Haus unter ein blaues Pferd", "a new house under a blue horse"),
-    ],
-)
-def test_it_learns_either_direction(
-    captions: Path, tmp_path: Path, pair: str, caption: str, expected: str
-) -> None:
-    model = train(captions, tmp_path, pair=pair, steps=400, validate_every=100, batch_size=128)
+def test_it_learns_from_translations_read_backwards(captions: Path, tmp_path: Path) -> None:
+    model = train(captions, tmp_path, pair="de-en", steps=400, validate_every=100, batch_size=128)
     assert pd.read_csv(model / "curves.csv")["BLEU"].iloc[-1] > 90
     provider = TrainedProvider(provider="trained")
-    source, target = pair.split("-")
-    chosen = translator_of(provider, source, target, [], None, model, tmp_path / "cache.sqlite", 1.0)
-    assert chosen.translate([caption]) == [expected]
+    chosen = translator_of(provider, "de", "en", [], None, model, tmp_path / "cache.sqlite", 1.0)
+    assert chosen.translate(["ein neues Haus unter ein blaues Pferd"]) == ["a new house under a blue horse"]
     assert "trained on" in chosen.version
 
 
