@@ -7,11 +7,12 @@ import socket
 import sqlite3
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from pipeline.common.errors import InputError
+from pipeline.common.errors import InputError, error_message
 from pipeline.common.files import atomic_write
 from pipeline.common.gpus import take_gpu
 from pipeline.common.hdf5 import create_hdf5
@@ -27,20 +28,31 @@ def check_node(output: Path, gpu: int = 0) -> None:
         gpu: 1: a GPU is expected, 0: none.
 
     Raises:
-        InputError: no GPU is free.
-        OSError: the disk is full, or has no locks.
+        InputError: a trial failed; the message lists all of them.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=output.parent) as folder:
-        found = {
-            "queue": _queue(),
-            "GPU": _gpu(gpu),
-            "disk": _disk(Path(folder)),
-            "locks": _locks(Path(folder)),
-            "network": _network(),
+    with tempfile.TemporaryDirectory(dir=output.parent) as name:
+        folder = Path(name)
+        trials: dict[str, Callable[[], str]] = {
+            "queue": _queue,
+            "GPU": lambda: _gpu(gpu),
+            "disk": lambda: _disk(folder),
+            "locks": lambda: _locks(folder),
+            "network": _network,
         }
+        found = {trial: _outcome(try_it) for trial, try_it in trials.items()}
+    report = "".join(f"{trial}: {outcome}\n" for trial, outcome in found.items())
+    if any(outcome.startswith("FAILED") for outcome in found.values()):
+        raise InputError(f"a trial of {socket.gethostname()} failed.\n{report}")
     with atomic_write(output) as temporary:
-        temporary.write_text("".join(f"{trial}: {outcome}\n" for trial, outcome in found.items()), "utf-8")
+        temporary.write_text(report, encoding="utf-8")
+
+
+def _outcome(try_it: Callable[[], str]) -> str:
+    try:
+        return try_it()
+    except Exception as error:
+        return f"FAILED: {error_message(error) or repr(error)}"
 
 
 def _queue() -> str:

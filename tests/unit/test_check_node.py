@@ -1,4 +1,4 @@
-"""A node's queue, GPU, disk and locks are tried and listed; a trial that fails is an error."""
+"""A node's queue, GPU, disk and locks are tried, and what fails is listed with what does not."""
 
 from pathlib import Path
 
@@ -20,8 +20,11 @@ def test_each_trial_has_a_line_and_leaves_nothing(tmp_path: Path, monkeypatch: p
     assert [path.name for path in tmp_path.iterdir()] == ["found.txt"]
 
 
-def test_a_missing_gpu_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_gpu_fails_and_the_other_trials_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    with pytest.raises(InputError, match="a GPU was asked for"):
+    with pytest.raises(InputError, match="GPU: FAILED: a GPU was asked for") as failure:
         check_node(tmp_path / "found.txt", gpu=1)
-    assert list(tmp_path.iterdir()) == []
+    assert all(f"\n{trial}: " in str(failure.value) for trial in TRIALS)
+    assert not (tmp_path / "found.txt").exists()
