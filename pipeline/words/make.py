@@ -54,12 +54,9 @@ def build_vocabulary(
         vectors = word_vectors(read_model(vectors_file, settings.dimension), words)
     else:
         vectors = read_vectors(vectors_file, words, settings)
+    made = "spelled" if settings.max_word_length else "trained"
     attributes: dict[str, str | int] = {
-        "vectors": vectors_file.name
-        if vectors_file
-        else "spelled"
-        if settings.max_word_length
-        else "trained",
+        "vectors": vectors_file.name if vectors_file else made,
         "settings": settings.as_json(),
         "fasttext": version("fasttext-community"),
     }
