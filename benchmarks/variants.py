@@ -48,15 +48,12 @@ def main() -> None:
     parser.add_argument("--dataset", default="multi30k")
     parser.add_argument("--experiment", default="mule-full")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], help="two at least")
-    parser.add_argument("--settings", type=yaml.safe_load, default={}, help="YAML to lay over every run's")
     parser.add_argument(
         "--variant", nargs=2, action="append", default=[], metavar=("NAME", "YAML"), help="what it changes"
     )
     parser.add_argument("--jobs", type=int, default=1, help="trainings at a time")
     parser.add_argument("--folder", type=Path, default=ROOT / "work" / "variants", help="keeps every run")
     arguments = parser.parse_args()
-    if len(arguments.seeds) < 2:
-        parser.error("--seeds: a spread needs two")
     variants = {BASE: {}, **{name: yaml.safe_load(text) for name, text in arguments.variant}}
     try:
         print(table(train_all(user_configuration(arguments.configfile), variants, arguments)))
@@ -91,9 +88,9 @@ def train_variant(
 ) -> Recalls:
     """Validation mR of each language after training one variant with one seed."""
     dataset, experiment = arguments.dataset, arguments.experiment
-    changed = load(merge(settings, merge(arguments.settings, variant)))
+    changed = load(merge(settings, variant))
     settings_of_model = train_settings(changed, dataset, experiment, seed)
-    _check_effect(load(merge(settings, arguments.settings)), changed, name, arguments)
+    _check_effect(load(settings), changed, name, arguments)
     plan = Plan(changed)
     of = plan, dataset, experiment
     sentences, translated = _files(planned.sentences(*of)), _files(planned.translations(*of))
