@@ -32,11 +32,16 @@ PAGES = ("README.md", "config/README.md", "docs/*.md", "results/published/**/*.m
 BLOCK = re.compile(r"^<!-- (recalls|differences|verdicts|orders) (.*?) -->\n.*?^<!-- end -->", re.M | re.S)
 STAND_INS_FOR_MSCOCO = ["flickr8kcn"]
 
-# Pictures of differences on Multi30K: a run, and what its pairs of experiments show; the paper's numbers.
-DATASET, PRINTED = "multi30k", ("flickr8k-mule/table2", "flickr8k-mule/table4")
+# The tables that have the paper's numbers, by data set.
+PRINTED = {
+    "multi30k": ["flickr8k-mule/table2", "flickr8k-mule/table4"],
+    "flickr8kcn": ["flickr8k-mule/table3"],
+}
+# Pictures of differences: a run, its data sets, and what pairs of experiments show.
 PICTURES = {
     Path("docs/gains.svg"): (
         "flickr8k-mule",
+        {"multi30k": "Multi30K"},
         {
             "PARALLEL-EmbN - EmbN": "parallel-embn-vs-embn",
             "MULE EmbN - PARALLEL-EmbN": "mule-embn-vs-parallel-embn",
@@ -47,24 +52,25 @@ PICTURES = {
         },
     ),
     Path("docs/sharing.svg"): (
-        "flickr8k-sharing",
+        "flickr8k-relu",
+        {"multi30k": "Multi30K", "flickr8kcn": "Flickr8K-CN"},
         {
-            "PARALLEL-EmbN - EmbN": "parallel-embn-vs-embn",
             "sharing the encoder (MULE EmbN)": "mule-embn-vs-parallel-embn",
-            "NC and LC": "mule-nc-lc-vs-mule-embn",
-            "LP, with NC and LC": "mule-full-vs-mule-nc-lc",
-            "MULE NC+LC - PARALLEL-EmbN": "mule-nc-lc-vs-parallel-embn",
+            "LP": "mule-lp-vs-mule-embn",
+            "NC and LC, with LP": "mule-full-vs-mule-lp",
+            "MULE LP - PARALLEL-EmbN": "mule-lp-vs-parallel-embn",
             "MULE full - PARALLEL-EmbN": "mule-full-vs-parallel-embn",
         },
     ),
     Path("docs/translations.svg"): (
-        "flickr8k-translations",
+        "flickr8k-relu",
+        {"multi30k": "Multi30K"},
         {
-            "PARALLEL-EmbN + word by word": "words/parallel-embn-human+mt-vs-parallel-embn",
-            "PARALLEL-EmbN + translators": "parallel-embn-human+mt-vs-parallel-embn",
-            "MULE full + word by word": "words/mule-full-human+mt-vs-mule-full",
-            "MULE full + translators": "mule-full-human+mt-vs-mule-full",
-            "translated queries - PARALLEL-EmbN": "translated/embn-en-vs-parallel-embn",
+            "EmbN + translations": "embn-human+mt-vs-embn",
+            "PARALLEL-EmbN + translations": "parallel-embn-human+mt-vs-parallel-embn",
+            "MULE full + translations": "mule-full-human+mt-vs-mule-full",
+            "MULE full - EmbN, both with them": "mule-full-human+mt-vs-embn-human+mt",
+            "MULE full, translations only": "mule-full-mt-vs-mule-full",
             "translated queries - MULE full": "translated/embn-en-vs-mule-full",
         },
     ),
@@ -123,24 +129,33 @@ def differences(folder: Path, run: str, dataset: str, *pairs: str) -> list[str]:
     return _by_language(table, "names")
 
 
-def picture(folder: Path, run: str, steps: Mapping[str, str]) -> str:
+def picture(folder: Path, run: str, datasets: Mapping[str, str], steps: Mapping[str, str]) -> str:
     """Differences of mR with 95% intervals next to the paper's, a panel for each language, as SVG."""
-    rows = pd.concat([_comparison(folder, table, DATASET) for table in PRINTED])
-    printed = rows.drop_duplicates(["experiment", "language"]).set_index(["experiment", "language"])["paper"]
-
-    def of_paper(name: str, language: str) -> float:
-        each = (name, language) if (name, language) in printed else (f"{name}-{language}", language)
-        return float(printed.get(each, np.nan))
-
-    tables = []
-    for place, pair in enumerate(steps.values()):
-        table = _read(folder / run / "compare" / DATASET / f"{pair}.csv")
-        first, second = Path(pair).name.split("-vs-")
-        paper = [of_paper(first, code) - of_paper(second, code) for code in table["language"]]
-        tables.append(table.assign(place=place, paper=paper, chance=0, measured=table["difference"]))
-    panels = {name_of(str(code)): part for code, part in pd.concat(tables).groupby("language", sort=False)}
+    panels = {}
+    for dataset, name in datasets.items():
+        rows = pd.concat([_comparison(folder, table, dataset) for table in PRINTED[dataset]])
+        printed = rows.drop_duplicates(["experiment", "language"]).set_index(["experiment", "language"])[
+            "paper"
+        ]
+        tables = []
+        for place, pair in enumerate(steps.values()):
+            table = _read(folder / run / "compare" / dataset / f"{pair}.csv")
+            first, second = Path(pair).name.split("-vs-")
+            paper = [
+                _of_paper(printed, first, code) - _of_paper(printed, second, code)
+                for code in table["language"]
+            ]
+            tables.append(table.assign(place=place, paper=paper, chance=0, measured=table["difference"]))
+        for code, part in pd.concat(tables).groupby("language", sort=False):
+            panels[f"{name_of(str(code))}, {name}"] = part
     description = "Differences of mean recall with 95% intervals, and the paper's"
     return intervals(panels, list(steps), description) + "\n"
+
+
+def _of_paper(printed: pd.Series, name: str, language: str) -> float:
+    """The paper's number of an experiment, or of its model of one language; NaN if it has none."""
+    each = (name, language) if (name, language) in printed else (f"{name}-{language}", language)
+    return float(printed.get(each, np.nan))
 
 
 PAPERS = {"M": "MULE", "S": "SMALR", "L": "*Lessons*"}
@@ -215,6 +230,6 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    for path, (run, steps) in PICTURES.items():
-        path.write_text(picture(FOLDER, run, steps), encoding="utf-8")
+    for path, (run, datasets, steps) in PICTURES.items():
+        path.write_text(picture(FOLDER, run, datasets, steps), encoding="utf-8")
     print("\n".join(map(str, fill_pages())) or "every page is as its files say")
