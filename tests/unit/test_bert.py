@@ -52,9 +52,9 @@ def test_the_same_captions_and_seed_give_the_same_bert(folder: Path, tmp_path: P
     for name in ("model.safetensors", "tokenizer.json"):
         assert (tmp_path / "model" / name).read_bytes() == (folder / "model" / name).read_bytes()
     pretrain_bert(
-        [folder / "en.csv", folder / "de.csv"], SMALL.model_copy(update={"seed": 1}), tmp_path / "model"
+        [folder / "en.csv", folder / "de.csv"], SMALL.model_copy(update={"seed": 1}), tmp_path / "other"
     )
-    weights = (tmp_path / "model" / "model.safetensors").read_bytes()
+    weights = (tmp_path / "other" / "model.safetensors").read_bytes()
     assert weights != (folder / "model" / "model.safetensors").read_bytes()
 
 
