@@ -45,7 +45,9 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     temporary.mkdir(parents=True)
     try:
         yield temporary
-        os.sync()  # one by one, thousands of photographs would take minutes
+        for file in filter(Path.is_file, temporary.rglob("*")):
+            with open(file, "rb") as content:
+                os.fsync(content.fileno())
         os.replace(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
