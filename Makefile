@@ -73,7 +73,7 @@ $(READY): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, found " + sys.version + "; give another with make PYTHON=...")'
 	@echo "Installing the locked packages into .venv: 6.4 GB disk; a minute with uv, a few minutes without."
 	$(PYTHON) -m venv .venv
-	if uv --version > /dev/null 2>&1; then uv pip $(INSTALL) --python .venv/bin/python; \
+	if uv --version > /dev/null 2>&1; then uv pip $(INSTALL) --compile-bytecode --python .venv/bin/python; \
 	  else PIP_USER=0 .venv/bin/python -m pip $(INSTALL) --disable-pip-version-check; fi
 	touch $@
 
