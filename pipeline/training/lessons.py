@@ -5,7 +5,7 @@ early. docs/lessons.md lists what the public code does differently, each with it
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -27,9 +27,10 @@ from pipeline.training.best_epoch import validation_row, write_best
 from pipeline.training.data import Inputs, training_origins
 from pipeline.training.loop import Job, train_steps, training_device
 from pipeline.training.precision import exact_products
-from pipeline.training.settings import LessonsSettings
+from pipeline.training.settings import LessonsSettings, TaskTraining
 from pipeline.training.tasks import Rows, TaskSampler, batches_of, caption_pairs
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences, corpus_of
+from pipeline.words.vocabulary import Vocabulary
 
 log = logging.getLogger("pipeline")
 
@@ -79,14 +80,9 @@ def train_lessons(
         paired = original_sentences(pairs, settings.languages, settings.caption_origins)
         paired_corpus = corpus_of(paired, vocabularies, settings.max_caption_length, "train")
     captions, batches, validate_every = captions_and_sampler(corpus, paired_corpus, settings)
-    model = new_model(settings, vocabularies, None, corpus.features.shape[1])
-    assert isinstance(model.universal, UniversalEmbedding)
-    model.universal.share_table()  # "containing the union of all words in all considered languages"
-    model.to(device)
+    model = union_model(vocabularies, corpus.features.shape[1], settings).to(device)
     log.info("%d images, %d parameters", len(corpus.images), count_parameters(model))
     corpus, validation, lessons = corpus.to(device), validation.to(device), settings.lessons
-    # Validations are passes in models of one language; others have a constant learning rate.
-    passes = lessons.divide_learning_rate_every
     state = train_steps(
         job,
         model,
@@ -94,9 +90,7 @@ def train_lessons(
         seed=settings.seed,
         steps=len(batches.tasks),
         validate_every=validate_every,
-        rate=lambda step: (
-            lessons.learning_rate / (10 ** (step // (passes * validate_every)) if passes else 1)
-        ),
+        rate=lambda step: learning_rate(step // validate_every, lessons),
         validate=lambda: _validate(model, validation, settings),
         score="val_sum",
         patience=lessons.patience,
@@ -109,6 +103,28 @@ def train_lessons(
         training_groups=[len(corpus.images)],
     )  # fmt: skip
     job.keep_outputs()
+
+
+def union_model(
+    vocabularies: Mapping[str, Vocabulary], features: int, settings: LessonsSettings
+) -> RetrievalModel:
+    """A model whose languages share the sentence branch and one word table.
+
+    "We use a single word embedding matrix containing the union of all words in all considered languages."
+    """
+    model = new_model(settings, vocabularies, None, features)
+    assert isinstance(model.universal, UniversalEmbedding)
+    model.universal.share_table()
+    return model
+
+
+def learning_rate(validations: int, lessons: TaskTraining) -> float:
+    """The rate after a number of validations, which are passes in models of one language.
+
+    Models of several languages have a constant rate.
+    """
+    passes = lessons.divide_learning_rate_every
+    return lessons.learning_rate / (10 ** (validations // passes) if passes else 1)
 
 
 def step_loss(

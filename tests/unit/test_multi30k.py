@@ -10,8 +10,10 @@ import pytest
 
 from pipeline.common.errors import InputError
 from pipeline.datasets import flickr8k
+from pipeline.datasets.read_source import split_images
+from pipeline.datasets.source import StageKeys
 from pipeline.datasets.sources.multi30k import FOLDER, multi30k_captions, multi30k_split
-from pipeline.datasets.split import write_split
+from pipeline.datasets.split import read_split, write_split
 from pipeline.datasets.table import caption_table, read_sentences
 from pipeline.datasets.text import collect_text
 
@@ -76,6 +78,13 @@ def test_the_split_of_flickr8k_keeps_its_images(sources: Path) -> None:
     for language in ("en", "fr"):
         table = caption_table(multi30k_captions(sources, language, split))
         assert dict(zip(table["image"], table["split"], strict=True)) == split
+
+
+def test_a_list_of_images_limits_the_split(sources: Path, tmp_path: Path) -> None:
+    listed, output = tmp_path / "list.csv", tmp_path / "split.csv"
+    listed.write_text("image\n4.jpg\n2.jpg\n5.jpg\n")
+    split_images(StageKeys(source="multi30k", split="multi30k"), output, sources, image_list=listed)
+    assert read_split(output) == {"2": "train", "4": "val", "5": "test"}
 
 
 def test_a_language_needs_no_file_of_another(sources: Path) -> None:
