@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,14 @@ import pytest
 from pipeline.common.signals import SIGNALS, Interrupted, raise_on_signal
 
 ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _hangup_not_ignored() -> Iterator[None]:
+    """Under `nohup make test` SIGHUP is ignored."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize("number", SIGNALS)
@@ -26,12 +35,9 @@ def test_a_signal_ends_the_block_at_once_and_is_named(number: int) -> None:
 
 
 def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with raise_on_signal():
-            os.kill(os.getpid(), signal.SIGHUP)
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with raise_on_signal():
+        os.kill(os.getpid(), signal.SIGHUP)
 
 
 def test_an_interrupted_stage_reports_it_and_leaves_no_temporary_file(tmp_path: Path) -> None:
