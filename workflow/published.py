@@ -134,10 +134,7 @@ def picture(folder: Path, run: str, datasets: Mapping[str, str], steps: Mapping[
     """Differences of mR with 95% intervals next to the paper's, a panel for each language, as SVG."""
     panels = {}
     for dataset, name in datasets.items():
-        rows = pd.concat([_comparison(folder, table, dataset) for table in PRINTED[dataset]])
-        printed = rows.drop_duplicates(["experiment", "language"]).set_index(["experiment", "language"])[
-            "paper"
-        ]
+        printed = _printed(folder, dataset)
         tables = []
         for place, pair in enumerate(steps.values()):
             table = _read(folder / run / "compare" / dataset / f"{pair}.csv")
@@ -151,6 +148,14 @@ def picture(folder: Path, run: str, datasets: Mapping[str, str], steps: Mapping[
             panels[f"{name_of(str(code))}, {name}"] = part
     description = "Differences of mean recall with 95% intervals, and the paper's"
     return intervals(panels, list(steps), description) + "\n"
+
+
+def _printed(folder: Path, dataset: str) -> pd.Series:
+    """The paper's mR by experiment and language; empty for a data set that the paper does not have."""
+    rows = [_comparison(folder, table, dataset) for table in PRINTED.get(dataset, [])]
+    place = ["experiment", "language"]
+    empty = pd.DataFrame(columns=[*place, "paper"])
+    return pd.concat([empty, *rows]).drop_duplicates(place).set_index(place)["paper"]
 
 
 def _of_paper(printed: pd.Series, name: str, language: str) -> float:
