@@ -69,7 +69,7 @@ def test_captions_of_the_official_lists(sources: Path) -> None:
     }
 
 
-@pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
+@pytest.mark.skipif(not MIRROR, reason="MULTILINGUAL_MIRROR is not set")
 def test_the_published_files() -> None:
     assert MIRROR is not None
     table = read_all(Path(MIRROR))

@@ -113,7 +113,7 @@ def test_a_sentence_table_keeps_one_language_and_no_empty_row(
     assert "1 of 3 captions in en have no word" in caplog.text
 
 
-@pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
+@pytest.mark.skipif(not MIRROR, reason="MULTILINGUAL_MIRROR is not set")
 @pytest.mark.parametrize(
     ("language", "raw", "published"),
     [

@@ -121,7 +121,7 @@ def test_multi30ks_human_translations_follow_its_lines(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
+@pytest.mark.skipif(not MIRROR, reason="MULTILINGUAL_MIRROR is not set")
 def test_the_published_translations() -> None:
     assert MIRROR is not None
     task1 = multi30k_translations(Path(MIRROR), "test")
