@@ -22,9 +22,7 @@ pytestmark = pytest.mark.integration
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 # Commands that people run by hand.
-WITHOUT_RULE = {
-    *("show-table", "serve", "search"),
-}
+WITHOUT_RULE = {"show-table", "serve", "search"}
 LONGEST = 300  # characters of a setting that a listing shows
 # Options that only people give, or only a data set with captioned_images.
 BY_HAND = {

@@ -11,11 +11,7 @@ from pipeline.common.errors import InputError
 from pipeline.models import assignment
 from pipeline.models.assignment import Assignment, explored_ranks
 from pipeline.models.settings import Exploration, Triplets
-from pipeline.training.assign import (
-    assignment_terms,
-    check_pairs,
-    own_rows,
-)
+from pipeline.training.assign import assignment_terms, check_pairs, own_rows
 from pipeline.training.batches import Sampler
 from pipeline.training.settings import AssignSettings, Batches
 from pipeline.words.corpus import Corpus, LanguageCorpus

@@ -13,13 +13,7 @@ from torchvision import transforms
 
 from pipeline.common.errors import InputError
 from pipeline.common.torch_files import weights_digest
-from pipeline.images.backbone import (
-    Backbone,
-    Network,
-    load_backbone,
-    precision_on,
-    round_weights,
-)
+from pipeline.images.backbone import Backbone, Network, load_backbone, precision_on, round_weights
 from pipeline.images.crops import resize_image
 from pipeline.images.settings import ExtractionSettings
 
@@ -256,13 +250,17 @@ def test_a_wrong_dimension_is_refused_before_any_image(tmp_path: Path) -> None:
         load_backbone(settings(path, backbone="resnet18", dimension=2048), CPU)
 
 
-def test_missing_weights_are_named(tmp_path: Path) -> None:
+def test_missing_weights_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "text.pth").write_text("no weights")
+    (tmp_path / "two-1.dist-info").mkdir()
+    (tmp_path / "two-1.dist-info/RECORD").write_text("two/a.pt,,\ntwo/b.pt,,\n")
+    monkeypatch.syspath_prepend(tmp_path)
     wrong: dict[Path | str, str] = {
         tmp_path / "none.pth": "is not there",
         tmp_path / "text.pth": "text.pth",
         "package:no-such-package": "Install no-such-package",
         "package:pytest": "found 0 weights files",
+        "package:two": "found 2 weights files",
     }
     for weights, message in wrong.items():
         with pytest.raises(InputError, match=message):

@@ -120,6 +120,7 @@ def test_an_epoch_of_sentences_shows_every_image_as_often_as_it_has_sentences() 
     assert len(batches) == 6
     assert np.bincount(np.concatenate([drawn.images for drawn in batches])).tolist() == [3, 3, 3, 3]
     assert all(drawn.images[0] != drawn.images[1] for drawn in batches)
+    assert len({frozenset(drawn.images.tolist()) for drawn in batches}) > 2  # each pass has its own order
 
 
 @given(st.integers(0, 1000))

@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 from pipeline.common.errors import InputError
 from pipeline.datasets.select import original_captions
 from pipeline.datasets.split import limit_to_list
-from pipeline.datasets.table import (
-    caption_table,
-    mended_captions,
-    read_captions,
-    write_captions,
-)
+from pipeline.datasets.table import caption_table, mended_captions, read_captions, write_captions
 
 ROW = ("1", "train", "en", "A dog runs.", "human", "")
 

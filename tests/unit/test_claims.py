@@ -391,20 +391,22 @@ def test_mistakes_in_claims_are_reported_together(tmp_path: Path) -> None:
 
 
 def test_a_verdict_mentions_comparisons_that_rest_on_translations(tmp_path: Path) -> None:
-    """Multi30K's French is human in the paper and here, Japanese only in the paper, Arabic nowhere."""
+    """French and German are human in the paper; here both, German, or neither."""
     full = rows({name: {"fr": 40, "de": 60} for name in ("mule-full", "parallel-embn")})
     trained_on = of_seeds({("multi30k", "mule-full", "original", 0): {"en-fr": {"dictionary": 5}}})
     human = settings().human
-    for languages, message in (
-        (["en", "de", "fr"], ""),
-        (["en", "de"], "; captions in fr are translations here"),
+    both = stated("mule-full@fr + mule-full@de", "parallel-embn@fr + parallel-embn@de")
+    for languages, translated, message in (
+        (["en", "de", "fr"], "", ""),
+        (["en", "de"], "fr", "; captions in fr are translations here"),
+        (["en"], "de fr", "; captions in de, fr are translations here"),
     ):
         paths = write_evaluations(tmp_path, full, trained_on=trained_on)
-        found = judgement(tmp_path, paths, FRENCH, of=settings(human={**human, "multi30k": languages}))
+        found = judgement(tmp_path, paths, both, of=settings(human={**human, "multi30k": languages}))
         assert found["reason"].endswith(f"1 of 1 rest on word-by-word translations{message}")
         line = pd.read_csv(tmp_path / "comparison.csv", keep_default_na=False).iloc[0]
         assert line["translations"] == "dictionary (word by word)" and line["word_by_word"] == "yes"
-        assert line["not_human"] == ("fr" if message else "")
+        assert line["not_human"] == translated
     bare = judgement(tmp_path, write_evaluations(tmp_path, full), FRENCH)
     assert "translations" not in bare["reason"]
 

@@ -7,10 +7,7 @@ from torch import nn
 
 from pipeline.common.errors import InputError
 from pipeline.models.embedding import Sizes
-from pipeline.models.hybrid import (
-    HybridEmbedding,
-    WordRows,
-)
+from pipeline.models.hybrid import HybridEmbedding, WordRows
 from pipeline.models.settings import EmbeddingSettings, Hybrid, Masking, UniversalModel
 from pipeline.words.components import principal_components
 from pipeline.words.corpus import Sentences

@@ -20,9 +20,7 @@ from pipeline.images.settings import FeatureSettings
 from pipeline.models.model import RetrievalModel, count_parameters, load_model
 from pipeline.models.settings import Model
 from pipeline.training.data import Inputs
-from pipeline.training.lessons import (
-    captions_and_sampler,
-)
+from pipeline.training.lessons import captions_and_sampler
 from pipeline.training.settings import LessonsSettings, Resources, TaskTraining
 from pipeline.words.corpus import Corpus, LanguageCorpus
 from pipeline.words.selection import select_captions

@@ -77,11 +77,12 @@ def test_a_model_from_a_folder_answers_every_caption_once(
     assert f"{len(CAPTIONS) - len(stored)} to request" in caplog.text
 
 
-def test_batches_do_not_change_a_translation(model: Path, tmp_path: Path) -> None:
+def test_beams_change_a_translation_and_batches_do_not(model: Path, tmp_path: Path) -> None:
     alone = translator(model, tmp_path / "a.sqlite", batch_size=1).translate(CAPTIONS)
     together = translator(model, tmp_path / "b.sqlite", batch_size=5).translate(CAPTIONS)
     assert alone == together
     assert any(alone)
+    assert translator(model, tmp_path / "c.sqlite", beams=1).translate(CAPTIONS) != alone
 
 
 def test_the_version_depends_on_the_weights_and_the_options(model: Path, tmp_path: Path) -> None:

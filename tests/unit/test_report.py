@@ -174,6 +174,7 @@ def test_everything_requested_is_in_the_report(tmp_path: Path) -> None:
         *(f"Of the {n} claims of the {of} paper" for n, of in ((61, "MULE"), (63, "Lessons"), (40, "SMALR"))),
     ):
         assert words in text, words
+    assert html.index('<section id="table1">') < html.index('<section id="mine">')  # the papers' order
     assert "60 of the 61 claims cannot be tested here" in text  # but for M19
     assert "<h1>MULE&#39;s Table 2 on Multi30K (demo)</h1>" in html
     assert "M03, not testable: A single MULE model" in text
@@ -248,11 +249,7 @@ def test_a_sentence_has_its_nearest_images_and_its_own_marked() -> None:
     wrong = _query(sentences_of_languages()["fr"], "fr", ["a", "b", "c"], 0, generator)
     assert wrong and wrong["text"] == "deux"
     nearest = [(near["image"], near["right"]) for near in wrong["nearest"]]
-    assert nearest == [
-        ("c", False),
-        ("b", True),
-        ("a", False),
-    ]
+    assert nearest == [("c", False), ("b", True), ("a", False)]
     assert (wrong["rank"], wrong["own"]["image"]) == (2, "b")
     every = {"en": RankedSentences(np.eye(3, dtype=np.float32), np.arange(3), ["x", "y", "z"])}
     assert _query(every["en"], "en", ["a", "b", "c"], 0, generator) is None

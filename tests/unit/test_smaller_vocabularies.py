@@ -16,12 +16,7 @@ from pipeline.models.model import count_parameters, load_model, new_model, save_
 from pipeline.models.settings import Model, ModelSettings
 from pipeline.settings import reading
 from pipeline.words.corpus import Sentences
-from pipeline.words.reduce import (
-    frequent,
-    mapped_to_english,
-    reduce_vocabulary,
-    with_smaller_vectors,
-)
+from pipeline.words.reduce import frequent, mapped_to_english, reduce_vocabulary, with_smaller_vectors
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, vocabulary, write_vocabulary
 
 MODEL = Model(universal_dim=5, multimodal_dim=4, recurrent_init="pytorch", hidden_size=3, image_hidden_size=6)

@@ -56,3 +56,17 @@ def test_a_caption_without_a_known_word_is_a_query_but_not_trained_on(
     validation = evaluation_corpus(found.originals, found.vocabularies, settings, "val")
     assert len(validation.languages["en"].image) == 24
     assert "en: 1 training captions without a known word are left out" in caplog.text
+
+
+def test_images_are_grouped_by_their_own_captions(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+) -> None:
+    """28 of 48 training images have German captions only in translation."""
+    german, own, translated = read_sentences(inputs.sentences[1]), tmp_path / "de.csv", tmp_path / "en-de.csv"
+    is_own = german["image"].str.match("train[01]|val|test")
+    write_sentences(german[is_own], own)
+    write_sentences(german[~is_own].assign(origin="google", source_language="en"), translated)
+    experiment |= {"captions": "human+mt", "groups": [["en"], ["en", "de"]]}
+    given = replace(inputs, sentences=[inputs.sentences[0], own], translations=[translated])
+    found = training_data(given, block_of(TrainSettings, experiment))
+    assert [len(group) for group in found.batches.groups] == [28, 20]
