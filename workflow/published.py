@@ -75,6 +75,19 @@ PICTURES = {
             "translated queries - MULE full": "translated/embn-en-vs-mule-full",
         },
     ),
+    Path("docs/imbalance.svg"): (
+        "flickr8k-imbalance",
+        {"zh15": "15% with Chinese", "zh30": "30% with Chinese"},
+        {
+            "PARALLEL-EmbN - EmbN": "parallel-embn-vs-embn",
+            "MULE full - EmbN": "mule-full-vs-embn",
+            "EmbN + Google's": "embn-google-vs-embn",
+            "PARALLEL-EmbN + Google's": "parallel-embn-google-vs-parallel-embn",
+            "MULE full + Google's": "mule-full-google-vs-mule-full",
+            "PARALLEL-EmbN - EmbN, both with them": "parallel-embn-google-vs-embn-google",
+            "MULE full - EmbN, both with them": "mule-full-google-vs-embn-google",
+        },
+    ),
 }
 
 
