@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from PIL import Image
 from project import ROOT, SMALL, Project, copy_of_project
 
 from pipeline.common.block import Block
+from pipeline.models.losses.loss import Slotted
 from pipeline.settings.merge import merge
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -184,12 +186,10 @@ def test_a_loss_is_added_and_computes_what_it_says(finished_project: Project) ->
     code = (finished_project.folder / "pipeline/models/losses/contrastive.py").read_text(encoding="utf-8")
     made: dict[str, Any] = {"Contrastive": Block}
     exec(code.replace("from pipeline.models.settings import Contrastive\n", ""), made)
-    # A second caption of the first image is not a negative of the first: the image's only negative is at 0.
-    similarity = torch.tensor([[2.0, 0.0], [2.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
-    own = torch.tensor([[True, False], [True, False], [False, True]])
-    two_negatives = 0.2395447662218847  # the second image's: -log(e^2 / (e^2 + 2))
-    expected = (5 * 0.1269280110429725 + two_negatives) / 6
-    assert float(made["contrastive_loss"](similarity, own)) == pytest.approx(expected)
+    loss = made["ContrastiveLoss"](SimpleNamespace(weight=0.5, temperature=0.5), SimpleNamespace())
+    captions = Slotted(torch.eye(2)[[0, 0, 1]], torch.tensor([0, 0, 1]))
+    batch = SimpleNamespace(images_and_captions=lambda: (Slotted(torch.eye(2), torch.arange(2)), [captions]))
+    assert float(loss.terms(batch)["contrastive"]) == pytest.approx(0.5 * 0.1269280110429725)
 
 
 def test_a_branch_is_added(finished_project: Project) -> None:
