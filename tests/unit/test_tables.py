@@ -75,6 +75,8 @@ def test_flickr8ks_second_data_set_fills_mscocos_columns(tmp_path: Path) -> None
     assert "flickr8kcn ja (google)" in table  # its captions are machine translations, and the table says so
     chinese = comparison[(comparison["dataset"] == "flickr8kcn") & (comparison["language"] == "zh")]
     assert chinese[(chinese["row"] == 7) & (chinese["metric"] == "mR")]["paper"].tolist() == [74.8]
+    consistent = [cell for cell in cells(settings("smalr/table1", scale="flickr8k")) if cell.row.consistency]
+    assert {cell.language for cell in consistent} == {"en", "zh"}  # Japanese has no human captions
 
 
 def test_seeds_give_mean_and_sample_standard_deviation(tmp_path: Path) -> None:
