@@ -73,11 +73,7 @@ EDITS = [
         replace("pipeline/evaluation/recall.py", "ranks <= k", "ranks < k"),
         {*TRAINED, *LESSONS, "evaluate_consistency"},
     ),
-    Edit(
-        "one of the user's photographs, overwritten",
-        paint("0.png"),
-        {"extract_features", *TRAINED},
-    ),
+    Edit("one of the user's photographs, overwritten", paint("0.png"), {"extract_features", *TRAINED}),
     Edit(
         "a caption in the user's table",
         replace("mine/captions.csv", "a red square", "a crimson square"),

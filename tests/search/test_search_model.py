@@ -13,7 +13,7 @@ from pipeline.common.errors import InputError
 from pipeline.models.model import load_model
 from pipeline.words.corpus import Sentences
 from search.index import Index
-from search.model import SearchModel
+from search.model import SearchModel, load
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +142,8 @@ def test_photographs_need_the_weights_of_the_training(photographs: Path, tmp_pat
         make_model(tmp_path / "model.pt", features={**FEATURES, "weights_sha256": "0" * 64}).embed_images(
             [photographs / "one.jpg"]
         )
+    with pytest.raises(InputError, match=r"mine\.pth"):
+        load(tmp_path / "model.pt", weights=tmp_path / "mine.pth").embed_images([photographs / "one.jpg"])
     (tmp_path / "broken.jpg").write_bytes(b"no picture")
     with pytest.raises(InputError, match=r"broken\.jpg.*\n.*missing\.jpg"):
         make_model(tmp_path / "model.pt").embed_images(

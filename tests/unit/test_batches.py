@@ -152,11 +152,14 @@ def test_sampled_by_sentence_may_show_an_image_twice() -> None:
 
 
 def test_sampled_by_sentence_keeps_the_shares_of_groups() -> None:
-    made = corpus({"en": [5] * 8, "ja": [0] * 6 + [3] * 2})
-    groups = [np.arange(6), np.arange(6, 8)]
+    """Each group passes over the sentences of its own largest language: three batches, six in Japanese."""
+    made = corpus({"en": [5] * 6 + [1] * 2, "ja": [0] * 6 + [3] * 2})
+    groups, led = [np.arange(6), np.arange(6, 8)], []
     for drawn in epoch_of(sampler_of(made, groups, BY_SENTENCE, 0), 0):
         assert (drawn.images >= 6).tolist() == [False, False, True, True]
         assert drawn.slots["ja"].tolist() == [2, 2, 3, 3]
+        led += drawn.rows["ja"][::2].tolist()  # each image's drawn sentence comes first
+    assert sorted(led[:6]) == [0, 1, 2, 3, 4, 5]
 
 
 def same(first: Batch, second: Batch) -> bool:

@@ -249,16 +249,18 @@ PRINTED = [f"table{number}" for number in range(2, 12)] + [f"lessons/table{numbe
 
 @pytest.mark.parametrize("table", PRINTED)
 def test_a_table_has_a_cell_for_each_number_that_the_paper_prints(paper: Configuration, table: str) -> None:
-    """Rows and columns against the transcription."""
+    """Rows, and columns in their order, against the transcription."""
     numbers = printed(table)
     single = {"mR"}  # which is shown next to single recalls, even if the paper has none
     assert set(printed_metrics(paper.tables[table])) - single == {n["metric"] for n in numbers} - single
-    found = {
+    found = [
         (str(cell.row.row), cell.row.method, cell.dataset, cell.language)
         for cell in cells(stage_settings.table_settings(paper, table))
         if not (cell.row.section or "").endswith(OF_THE_CODE)
-    }
-    assert found == {(n["row"], n["method"], n["dataset"], n["language"]) for n in numbers}
+    ]
+    columns = [(n["dataset"], n["language"]) for n in numbers]
+    assert set(found) == {(n["row"], n["method"], n["dataset"], n["language"]) for n in numbers}
+    assert list(dict.fromkeys(one[2:] for one in found)) == list(dict.fromkeys(columns))
 
 
 # --- The transcribed numbers

@@ -11,17 +11,7 @@ import pytest
 from plans import ADDED, FACEBOOK, MSCOCO, MULTI30K, each, paper_plan, plan_of
 
 from pipeline.common.errors import InputError
-from pipeline.plan import (
-    captions,
-    images,
-    lessons,
-    pages,
-    sources,
-    tables,
-    training,
-    translation,
-    words,
-)
+from pipeline.plan import captions, images, lessons, pages, sources, tables, training, translation, words
 from pipeline.plan.code import code_of
 from pipeline.plan.plan import Plan
 from pipeline.stages import STAGES

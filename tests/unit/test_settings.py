@@ -327,10 +327,7 @@ CONTRADICTIONS: list[tuple[dict[str, Any], list[str]]] = [
     (dataset("fish", source="custom", languages=["en"], images="photos"), ["datasets.fish", "'captions'"]),
     (dataset("fish", **own(stands_for="multi30k")), ["stands_for: fish stands for multi30k too"]),
     (dataset("mine", **own(captions="{language}.csv")), ["mine.captions", "`split`"]),
-    (
-        {"scale": "paper", **dataset("multi30k", split="flickr30k")},
-        ["multi30k.split: found 'flickr30k'"],
-    ),
+    ({"scale": "paper", **dataset("multi30k", split="flickr30k")}, ["multi30k.split: found 'flickr30k'"]),
     (
         dataset("multi30k", translated_languages=["ko"], borrowed_translations=LOANS),
         ["multi30k.borrowed_translations.ko.dataset", "did you mean 'mscoco'?"],
@@ -350,6 +347,10 @@ CONTRADICTIONS: list[tuple[dict[str, Any], list[str]]] = [
     (table({"experiment": "mule-full"}, multi30k=["en", "fr", "fr"]), ["'fr']: one of them twice"]),
     (table({"experiment": "mule-full"}, multi30k=["en", "sw"]), ["has no language 'sw'"]),
     (table({"experiment": "mule-full"}, multi3k=["en"]), ["did you mean 'multi30k'?"]),
+    (
+        table({"experiment": "mule-full", "columns": {"multi30k": ["en"]}}, multi30k=["de"], mscoco=["en"]),
+        ["rows.0.columns.multi30k: the table has no language 'en'"],
+    ),
     (
         {**table({"experiment": "mule-full"}, pictures=["en"]), **dataset("pictures", **PICTURES)},
         ["no data set 'pictures'"],

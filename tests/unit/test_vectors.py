@@ -10,14 +10,7 @@ import pytest
 
 from pipeline.common.errors import InputError
 from pipeline.words.settings import WordSettings
-from pipeline.words.vectors import (
-    Vectors,
-    read_model,
-    read_vectors,
-    train_model,
-    word_vectors,
-    write_model,
-)
+from pipeline.words.vectors import Vectors, read_model, read_vectors, train_model, word_vectors, write_model
 
 SENTENCES = ["a dog runs on the beach", "a cat sits", "two dogs run", "the beach"] * 25
 WORDS = ["beach", "cat", "dog", "dogs"]
@@ -129,7 +122,8 @@ def test_few_odd_rows_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixt
     assert "2 rows" in caplog.text
 
 
-def test_a_word_whose_row_is_zeros_has_no_vector(tmp_path: Path) -> None:
+@pytest.mark.parametrize("casing", ["lowercase", "last"])
+def test_a_row_of_zeros_is_no_vector(tmp_path: Path, casing: Literal["lowercase", "last"]) -> None:
     path = _file(tmp_path / "x.vec", ["Dog 1 2", "dog 0 0", "cat 0 0", "beach 0 1"])
-    found = read_vectors(path, WORDS, WordSettings(dimension=2))
+    found = read_vectors(path, WORDS, WordSettings(dimension=2, casing=casing))
     assert {word: vector.tolist() for word, vector in found.items()} == {"dog": [1, 2], "beach": [0, 1]}
