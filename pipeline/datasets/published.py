@@ -42,7 +42,7 @@ def members(container: Path, names: Collection[str]) -> dict[str, bytes]:
 
 
 def files_in(container: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
-    """Path and content of each wanted file in a folder, a ZIP or a tar archive, neither links nor devices.
+    """Path and content of each wanted file in a folder, a ZIP or a tar archive, without a tar's links.
 
     Args:
         wanted: whether a path inside the container is wanted.
