@@ -20,11 +20,11 @@ from pipeline.settings.merge import merge
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "workflow", "profiles", "config", "pipeline", "search", "envs")
 
-# A model and images so small that a whole table takes a minute.
+# A model and images so small that a whole table takes a minute. No size is that of another.
 SMALL: dict[str, Any] = {
     "images": {"resize": 72, "crop": 64, "crops": 1, "workers": 1},
     "words": {"dimension": 16, "tokens": 2000},
-    "model": {"universal_dim": 16, "multimodal_dim": 16, "hidden_size": 16, "image_hidden_size": 16},
+    "model": {"universal_dim": 12, "multimodal_dim": 20, "hidden_size": 24, "image_hidden_size": 28},
     "training": {"epochs": 1, "batch_images": 20},
     "pretraining": {"epochs": 1},
     "bert": {

@@ -16,8 +16,8 @@ from pipeline.settings.merge import merge
 
 pytestmark = pytest.mark.integration
 
-PAGE = ROOT / "docs" / "troubleshooting.md"
-BEGIN, END = "<!-- rows of tests/integration/test_changes.py -->\n", "<!-- end -->\n"
+PAGE = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+LISTED = PAGE.partition("<!-- rows of tests/integration/test_changes.py -->")[2].partition("<!-- end -->")[0]
 
 TRAINED = {"train", "evaluate", "tabulate"}
 ASSIGNED = {"assign", "evaluate_consistency", *TRAINED}
@@ -53,8 +53,8 @@ def paint(file: str) -> Callable[[Project], None]:
 
 EDITS = [
     Edit(
-        "`training.epochs` of the experiment mule-full",
-        configure(experiments={"mule-full": {"settings": {"training": {"epochs": 2}}}}),
+        "`training.learning_rate` of the experiment mule-full",
+        configure(experiments={"mule-full": {"settings": {"training": {"learning_rate": 1e-3}}}}),
         TRAINED,
     ),
     Edit("`triplets.margin`", configure(triplets={"margin": 0.1}), {"pretrain", *ASSIGNED}),
@@ -103,11 +103,13 @@ EDITS = [
 def test_an_edit_reruns_what_it_must_and_no_more(
     edit: Edit, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Each row of the documentation's table is an edit of this test."""
     project = copy_of(finished(tmp_path_factory), tmp_path / "project")
     edit.make(project)
     jobs = project.would_run(*TABLES, *edit.also)
     assert jobs.keys() == edit.reruns
-    listed = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
-    for row in re.findall(rf"^\| {re.escape(edit.what)} \| (.*) \|$", listed, re.M):
+    for row in re.findall(rf"^\| {re.escape(edit.what)} \| (.*) \|$", LISTED, re.M):
         assert {rule: int(count) for rule, count in re.findall(r"(\w+) (\d+)", row)} == jobs
+
+
+def test_each_edit_of_the_documentation_is_tried() -> None:
+    assert set(re.findall(r"^\| (.+?) \|", LISTED, re.M)) <= {"edit", *(edit.what for edit in EDITS)}
