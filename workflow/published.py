@@ -75,6 +75,16 @@ PICTURES = {
             "translated queries - MULE full": "translated/embn-en-vs-mule-full",
         },
     ),
+    Path("docs/lstm.svg"): (
+        "flickr8k-lstm",
+        {"multi30k": "Multi30K"},
+        {
+            "PARALLEL-EmbN - EmbN": "lstm-parallel-embn-vs-lstm-embn",
+            "sharing the encoder (MULE EmbN)": "lstm-mule-embn-vs-lstm-parallel-embn",
+            "NC, LC and LP": "lstm-mule-full-vs-lstm-mule-embn",
+            "MULE full - PARALLEL-EmbN": "lstm-mule-full-vs-lstm-parallel-embn",
+        },
+    ),
     Path("docs/imbalance.svg"): (
         "flickr8k-imbalance",
         {"zh15": "15% with Chinese", "zh30": "30% with Chinese"},
@@ -151,7 +161,7 @@ def picture(folder: Path, run: str, datasets: Mapping[str, str], steps: Mapping[
         tables = []
         for place, pair in enumerate(steps.values()):
             table = _read(folder / run / "compare" / dataset / f"{pair}.csv")
-            first, second = Path(pair).name.split("-vs-")
+            first, second = Path(pair).name.replace("lstm-", "").split("-vs-")
             paper = [
                 _of_paper(printed, first, code) - _of_paper(printed, second, code)
                 for code in table["language"]
