@@ -154,13 +154,14 @@ def differences(folder: Path, run: str, dataset: str, *pairs: str) -> list[str]:
 
 
 def picture(folder: Path, run: str, datasets: Mapping[str, str], steps: Mapping[str, str]) -> str:
-    """Differences of mR with 95% intervals next to the paper's, a panel for each language, as SVG."""
+    """Differences of mR with 95% intervals next to the paper's, if any, a panel for each language, as SVG."""
     panels = {}
     for dataset, name in datasets.items():
         printed = _printed(folder, dataset)
         tables = []
         for place, pair in enumerate(steps.values()):
             table = _read(folder / run / "compare" / dataset / f"{pair}.csv")
+            # The paper has an LSTM throughout: its EmbN is that of lstm-embn too.
             first, second = Path(pair).name.replace("lstm-", "").split("-vs-")
             paper = [
                 _of_paper(printed, first, code) - _of_paper(printed, second, code)
@@ -169,7 +170,7 @@ def picture(folder: Path, run: str, datasets: Mapping[str, str], steps: Mapping[
             tables.append(table.assign(place=place, paper=paper, chance=0, measured=table["difference"]))
         for code, part in pd.concat(tables).groupby("language", sort=False):
             panels[f"{name_of(str(code))}, {name}"] = part
-    description = "Differences of mean recall with 95% intervals, and the paper's"
+    description = "Differences of mean recall with 95% intervals, and the paper's, if any"
     return intervals(panels, list(steps), description) + "\n"
 
 

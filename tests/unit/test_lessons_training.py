@@ -20,7 +20,7 @@ from pipeline.images.settings import FeatureSettings
 from pipeline.models.model import RetrievalModel, count_parameters, load_model
 from pipeline.models.settings import Model
 from pipeline.training.data import Inputs
-from pipeline.training.lessons import captions_and_sampler
+from pipeline.training.lessons import captions_and_sampler, learning_rate
 from pipeline.training.settings import LessonsSettings, Resources, TaskTraining
 from pipeline.words.corpus import Corpus, LanguageCorpus
 from pipeline.words.selection import select_captions
@@ -119,6 +119,13 @@ def test_a_training_learns_stops_and_is_evaluated(selected: Inputs, tmp_path: Pa
     found = pd.read_json(tmp_path / "test.json", typ="series")["test"]
     assert min(found[code]["mR"] for code in ("en", "de")) > 60  # 41 and 44 by chance
     assert (found["en"]["sentences"], found["de"]["sentences"]) == (24, 12)
+
+
+def test_the_rate_is_divided_after_every_given_number_of_passes() -> None:
+    lessons = TaskTraining(learning_rate=2e-4, divide_learning_rate_every=15)
+    rates = [learning_rate(passes, lessons) for passes in (0, 14, 15, 30)]
+    assert rates == pytest.approx([2e-4, 2e-4, 2e-5, 2e-6])
+    assert learning_rate(99, TaskTraining(learning_rate=2e-4)) == 2e-4
 
 
 def test_training_makes_at_most_the_maximum_number_of_steps(selected: Inputs, tmp_path: Path) -> None:
