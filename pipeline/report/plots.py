@@ -157,6 +157,8 @@ def intervals(panels: Mapping[str, pd.DataFrame], rows: Sequence[str], descripti
         axes.errorbar(cells["measured"], cells["place"], xerr=ends, fmt="o", color=OURS, markersize=4)
         axes.set_title(title)
         axes.grid()
+    for axes in grid.flat[len(panels) - across : len(panels)]:  # the lowest panel of each column
+        axes.tick_params(labelbottom=True)
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     grid[0, 0].set_yticks(range(len(rows)), rows)

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pipeline.report.plots import draw_languages, draw_scaling
+from pipeline.report.plots import draw_languages, draw_scaling, intervals
 
 POINT = {
     "section": "", "group": "", "dataset": "multi30k", "language": "A", "metric": "mR", "measured": 50.0,
@@ -57,3 +57,9 @@ def test_lessons_figure_3_has_both_directions_and_languages_without_rows_of_a_se
     assert svg.count(">English<") == svg.count(">German<") == 2
     assert svg.count('id="LineCollection_') == 4  # intervals of two models in two panels
     assert "Other" not in svg
+
+
+def test_the_lowest_panel_of_each_column_has_numbers_below_it() -> None:
+    numbers = {"place": [0], "measured": [1.0], "low": [0.0], "high": [2.0], "chance": [0], "paper": [None]}
+    svg = intervals({str(panel): pd.DataFrame(numbers) for panel in range(7)}, ["row"], "what")
+    assert svg.count(">0.0<") == 4  # three below the second row, one below the first
