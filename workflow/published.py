@@ -39,18 +39,6 @@ PRINTED = {
 }
 # Pictures of differences: a run, its data sets, and what pairs of experiments show.
 PICTURES = {
-    Path("docs/gains.svg"): (
-        "flickr8k-mule",
-        {"multi30k": "Multi30K"},
-        {
-            "PARALLEL-EmbN - EmbN": "parallel-embn-vs-embn",
-            "MULE EmbN - PARALLEL-EmbN": "mule-embn-vs-parallel-embn",
-            "NC": "mule-nc-vs-mule-embn",
-            "LC, with NC": "mule-nc-lc-vs-mule-nc",
-            "LP, with NC and LC": "mule-full-vs-mule-nc-lc",
-            "MULE full - PARALLEL-EmbN": "mule-full-vs-parallel-embn",
-        },
-    ),
     Path("docs/sharing.svg"): (
         "flickr8k-relu",
         {"multi30k": "Multi30K", "flickr8kcn": "Flickr8K-CN"},
@@ -96,6 +84,29 @@ PICTURES = {
             "MULE full + Google's": "mule-full-google-vs-mule-full",
             "PARALLEL-EmbN - EmbN, both with them": "parallel-embn-google-vs-embn-google",
             "MULE full - EmbN, both with them": "mule-full-google-vs-embn-google",
+        },
+    ),
+    Path("docs/c2c.svg"): (
+        "flickr8k-c2c",
+        {"multi30k": "Multi30K"},
+        {
+            "five captions": "bilingual-c2c-2400-vs-bilingual",
+            "one translation": "bi-translation-c2c-2400-vs-bi-translation",
+            "one comparable caption": "bi-comparable-c2c-2400-vs-bi-comparable",
+            "half of the images": "bi-overlap-c2c-2400-vs-bi-overlap",
+            "four languages, translations": "multi-translation-c2c-2400-vs-multi-translation",
+            "four languages, comparable": "multi-comparable-c2c-2400-vs-multi-comparable",
+            "five captions, to the end": "bilingual-c2c-ended-vs-bilingual-ended",
+            "four languages, to the end": "multi-comparable-c2c-ended-vs-multi-comparable-ended",
+        },
+    ),
+    Path("docs/nc.svg"): (
+        "flickr8k-weights",
+        {"multi30k": "Multi30K", "flickr8kcn": "Flickr8K-CN"},
+        {
+            "weight 0.1": "full-nc-1e-1-vs-mule-lp",
+            "weight 0.3": "full-nc-3e-1-vs-mule-lp",
+            "weight 1": "mule-full-vs-mule-lp",
         },
     ),
 }
