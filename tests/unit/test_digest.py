@@ -30,12 +30,7 @@ COUNTING = {"count-parameters", "count-smalr-parameters"}
 READING = {"build-index", "draw-retrieved"}
 # The stages of an experiment, and those whose jobs are not planned with a digest.
 OF_EXPERIMENT = {"train", "evaluate"}
-UNPLANNED = {
-    "prefetch-models",
-    "show-table",
-    "search",
-    "serve",
-}
+UNPLANNED = {"prefetch-models", "show-table", "search", "serve"}
 
 
 @pytest.fixture

@@ -208,12 +208,7 @@ def test_training_stops_on_all_languages_or_on_the_one_of_the_column(
 def test_the_learning_rate_of_multilingual_models_is_never_divided() -> None:
     """Not even if the key is set for all experiments."""
     loaded = reading.load({"scale": "demo", "lessons": {"divide_learning_rate_every": 3}})
-    expected = {
-        "monolingual-en": 3,
-        "bilingual": None,
-        "multilingual-fr": None,
-        "monolingual-as-code-de": 15,
-    }
+    expected = {"monolingual-en": 3, "bilingual": None, "multilingual-fr": None, "monolingual-as-code-de": 15}
     for name, divided in expected.items():
         found = stage_settings.experiment_settings(loaded, "multi30k", name, 0)
         assert found.lessons.divide_learning_rate_every == divided, name

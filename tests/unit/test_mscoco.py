@@ -18,13 +18,7 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.sampling import sampled_split
 from pipeline.datasets.select import original_captions
 from pipeline.datasets.source import Inputs, SourceKeys, StageKeys
-from pipeline.datasets.sources.mscoco import (
-    ENGLISH,
-    LANGUAGES,
-    SOURCE,
-    mscoco_captions,
-    read_images,
-)
+from pipeline.datasets.sources.mscoco import ENGLISH, LANGUAGES, SOURCE, mscoco_captions, read_images
 from pipeline.datasets.split import read_split
 from pipeline.datasets.table import caption_table, read_captions
 from pipeline.stages import STAGES

@@ -79,12 +79,7 @@ def test_the_fast_step_of_smalr_equals_the_plain_one(experiment: dict[str, Any])
 
 
 def both_ways(
-    cell: type[nn.LSTM | nn.GRU],
-    size: int,
-    words: int,
-    count: int,
-    most: int,
-    dtype: torch.dtype,
+    cell: type[nn.LSTM | nn.GRU], size: int, words: int, count: int, most: int, dtype: torch.dtype
 ) -> tuple[list[Tensor], list[Tensor]]:
     """Last states and their gradients, over the prefix tree and by PyTorch's own layer."""
     layer = cell(size, size + 1, batch_first=True).to(dtype)

@@ -16,10 +16,7 @@ LOSSES = [name for name in ChosenLosses.model_fields if (registry.LOSSES / f"{na
 def parts() -> dict[str, Any]:
     """The protocol of each part, by the part's name."""
     embeddings = [*registry.EMBEDDINGS.values(), *registry.REDUCTIONS.values(), *registry.SPELLED.values()]
-    return {
-        **dict.fromkeys(embeddings, Embedding),
-        **dict.fromkeys(map(registry.loss, LOSSES), Loss),
-    }
+    return {**dict.fromkeys(embeddings, Embedding), **dict.fromkeys(map(registry.loss, LOSSES), Loss)}
 
 
 @pytest.mark.parametrize(("name", "protocol"), parts().items(), ids=list(parts()))

@@ -85,9 +85,7 @@ def tables(tmp_path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return pd.read_csv(tmp_path / "table.csv"), pd.read_csv(tmp_path / "comparison.csv")
 
 
-def test_mules_comparison_is_worked_out_by_hand(
-    tables: tuple[pd.DataFrame, pd.DataFrame],
-) -> None:
+def test_mules_comparison_is_worked_out_by_hand(tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     table, comparison = tables
     branch = 4 * 1024 * (512 + 1024 + 2) + 1024 * 512 + 512  # LSTM with two biases, linear layer
     layer = 300 * 512 + 512

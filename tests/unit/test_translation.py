@@ -201,9 +201,7 @@ class Parrot:
         return [answers.get(sentence, f"{sentence} Ja.") for sentence in sentences]
 
 
-def test_answers_that_are_not_translations_are_left_out_and_counted(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_answers_that_are_not_translations_are_left_out_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     more = [("4", "A cat."), ("5", "NASA"), ("6", "A cat.")]
     rows = [*SOURCE, *((image, "train", "en", caption, "human", "") for image, caption in more)]
     with caplog.at_level(logging.WARNING, "pipeline"):

@@ -13,12 +13,7 @@ from pipeline.plan import pages, tables, training, translation
 from pipeline.plan.plan import Plan
 from pipeline.settings import reading
 from pipeline.settings.configuration import Configuration
-from pipeline.settings.translations import (
-    PROVIDERS,
-    evaluation_pairs,
-    require_providers,
-    training_pairs,
-)
+from pipeline.settings.translations import PROVIDERS, evaluation_pairs, require_providers, training_pairs
 from pipeline.translation.web import SERVICES
 
 

@@ -13,13 +13,7 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.stages import STAGES
-from pipeline.words.vocabulary import (
-    Vocabulary,
-    read_vocabulary,
-    vocabulary,
-    word_counts,
-    write_vocabulary,
-)
+from pipeline.words.vocabulary import Vocabulary, read_vocabulary, vocabulary, word_counts, write_vocabulary
 
 VECTORS = {word: np.full(2, row, np.float32) for row, word in enumerate(["dog", "löwe", "狗"], 1)}
 
@@ -119,9 +113,7 @@ def test_vectors_of_other_text_exist_for_exactly_the_words_of_the_captions(sente
         _command(sentences, "--vectors-file", model, vectors="multi30k", dimension=6)
 
 
-def test_vectors_are_trained_only_on_own_captions_and_also_used_for_translations(
-    sentences: Path,
-) -> None:
+def test_vectors_are_trained_only_on_own_captions_and_also_used_for_translations(sentences: Path) -> None:
     """Rows of a table that differ in translations must not differ in their initial vectors too."""
     model, translations = sentences.with_name("de.bin"), sentences.with_name("en-de.csv")
     table = caption_table([("1", "train", "de", "Eine Katze läuft.", "google", "en")])
