@@ -37,90 +37,68 @@ PRINTED = {
     "multi30k": ["flickr8k-mule/table2", "flickr8k-mule/table4"],
     "flickr8kcn": ["flickr8k-mule/table3"],
 }
-# Pictures of differences: a run, its data sets, and what pairs of experiments show.
+NAMES = {
+    "multi30k": "Multi30K",
+    "flickr8kcn": "Flickr8K-CN",
+    "zh15": "15% with Chinese",
+    "zh30": "30% with Chinese",
+}
+# Pictures of differences, each with its run and data sets, and what pairs of experiments show.
 PICTURES = {
-    Path("docs/sharing.svg"): (
-        "flickr8k-relu",
-        {"multi30k": "Multi30K", "flickr8kcn": "Flickr8K-CN"},
-        {
-            "sharing the encoder (MULE EmbN)": "mule-embn-vs-parallel-embn",
-            "LP": "mule-lp-vs-mule-embn",
-            "NC and LC, with LP": "mule-full-vs-mule-lp",
-            "LP, separate encoders": "parallel-embn-lp-vs-parallel-embn",
-            "sharing the encoder, both with LP": "mule-lp-vs-parallel-embn-lp",
-            "MULE full - PARALLEL-EmbN": "mule-full-vs-parallel-embn",
-        },
-    ),
-    Path("docs/translations.svg"): (
-        "flickr8k-relu",
-        {"multi30k": "Multi30K"},
-        {
-            "EmbN + translations": "embn-human+mt-vs-embn",
-            "PARALLEL-EmbN + translations": "parallel-embn-human+mt-vs-parallel-embn",
-            "MULE full + translations": "mule-full-human+mt-vs-mule-full",
-            "MULE full - EmbN, both with them": "mule-full-human+mt-vs-embn-human+mt",
-            "MULE full, translations only": "mule-full-mt-vs-mule-full",
-            "translated queries - MULE full": "translated/embn-en-vs-mule-full",
-        },
-    ),
-    Path("docs/lstm.svg"): (
-        "flickr8k-lstm",
-        {"multi30k": "Multi30K"},
-        {
-            "PARALLEL-EmbN - EmbN": "lstm-parallel-embn-vs-lstm-embn",
-            "sharing the encoder (MULE EmbN)": "lstm-mule-embn-vs-lstm-parallel-embn",
-            "NC, LC and LP": "lstm-mule-full-vs-lstm-mule-embn",
-            "MULE full - PARALLEL-EmbN": "lstm-mule-full-vs-lstm-parallel-embn",
-        },
-    ),
-    Path("docs/imbalance.svg"): (
-        "flickr8k-imbalance",
-        {"zh15": "15% with Chinese", "zh30": "30% with Chinese"},
-        {
-            "PARALLEL-EmbN - EmbN": "parallel-embn-vs-embn",
-            "MULE full - EmbN": "mule-full-vs-embn",
-            "EmbN + Google's": "embn-google-vs-embn",
-            "PARALLEL-EmbN + Google's": "parallel-embn-google-vs-parallel-embn",
-            "MULE full + Google's": "mule-full-google-vs-mule-full",
-            "PARALLEL-EmbN - EmbN, both with them": "parallel-embn-google-vs-embn-google",
-            "MULE full - EmbN, both with them": "mule-full-google-vs-embn-google",
-        },
-    ),
-    Path("docs/c2c.svg"): (
-        "flickr8k-c2c",
-        {"multi30k": "Multi30K"},
-        {
-            "five captions": "bilingual-c2c-2400-vs-bilingual",
-            "one translation": "bi-translation-c2c-2400-vs-bi-translation",
-            "one comparable caption": "bi-comparable-c2c-2400-vs-bi-comparable",
-            "half of the images": "bi-overlap-c2c-2400-vs-bi-overlap",
-            "four languages, translations": "multi-translation-c2c-2400-vs-multi-translation",
-            "four languages, comparable": "multi-comparable-c2c-2400-vs-multi-comparable",
-            "five captions, to the end": "bilingual-c2c-ended-vs-bilingual-ended",
-            "four languages, to the end": "multi-comparable-c2c-ended-vs-multi-comparable-ended",
-        },
-    ),
-    Path("docs/smalr-steps.svg"): (
-        "flickr8k-smalr-steps",
-        {"multi30k": "Multi30K"},
-        {
-            "SMALR - MULE": "smalr-1620-vs-mule-ten-lp",
-            "SMALR - MULE, no ReLU": "smalr-mean-1620-vs-mule-ten-mean-lp",
-            "SMALR - MULE whose LP fails": "smalr-1620-vs-mule-ten-1620",
-            "MCLM (SMALR - HEM)": "smalr-1620-vs-hem-50-1620",
-            "HEM, 300 numbers - HEM": "hem-300-1620-vs-hem-50-1620",
-            "HEM, 300 numbers - MULE": "hem-300-1620-vs-mule-ten-lp",
-        },
-    ),
-    Path("docs/nc.svg"): (
-        "flickr8k-weights",
-        {"multi30k": "Multi30K", "flickr8kcn": "Flickr8K-CN"},
-        {
-            "weight 0.1": "full-nc-1e-1-vs-mule-lp",
-            "weight 0.3": "full-nc-3e-1-vs-mule-lp",
-            "weight 1": "mule-full-vs-mule-lp",
-        },
-    ),
+    ("docs/sharing.svg", "flickr8k-relu", "multi30k flickr8kcn"): {
+        "sharing the encoder (MULE EmbN)": "mule-embn-vs-parallel-embn",
+        "LP": "mule-lp-vs-mule-embn",
+        "NC and LC, with LP": "mule-full-vs-mule-lp",
+        "LP, separate encoders": "parallel-embn-lp-vs-parallel-embn",
+        "sharing the encoder, both with LP": "mule-lp-vs-parallel-embn-lp",
+        "MULE full - PARALLEL-EmbN": "mule-full-vs-parallel-embn",
+    },
+    ("docs/translations.svg", "flickr8k-relu", "multi30k"): {
+        "EmbN + translations": "embn-human+mt-vs-embn",
+        "PARALLEL-EmbN + translations": "parallel-embn-human+mt-vs-parallel-embn",
+        "MULE full + translations": "mule-full-human+mt-vs-mule-full",
+        "MULE full - EmbN, both with them": "mule-full-human+mt-vs-embn-human+mt",
+        "MULE full, translations only": "mule-full-mt-vs-mule-full",
+        "translated queries - MULE full": "translated/embn-en-vs-mule-full",
+    },
+    ("docs/lstm.svg", "flickr8k-lstm", "multi30k"): {
+        "PARALLEL-EmbN - EmbN": "lstm-parallel-embn-vs-lstm-embn",
+        "sharing the encoder (MULE EmbN)": "lstm-mule-embn-vs-lstm-parallel-embn",
+        "NC, LC and LP": "lstm-mule-full-vs-lstm-mule-embn",
+        "MULE full - PARALLEL-EmbN": "lstm-mule-full-vs-lstm-parallel-embn",
+    },
+    ("docs/imbalance.svg", "flickr8k-imbalance", "zh15 zh30"): {
+        "PARALLEL-EmbN - EmbN": "parallel-embn-vs-embn",
+        "MULE full - EmbN": "mule-full-vs-embn",
+        "EmbN + Google's": "embn-google-vs-embn",
+        "PARALLEL-EmbN + Google's": "parallel-embn-google-vs-parallel-embn",
+        "MULE full + Google's": "mule-full-google-vs-mule-full",
+        "PARALLEL-EmbN - EmbN, both with them": "parallel-embn-google-vs-embn-google",
+        "MULE full - EmbN, both with them": "mule-full-google-vs-embn-google",
+    },
+    ("docs/c2c.svg", "flickr8k-c2c", "multi30k"): {
+        "five captions": "bilingual-c2c-2400-vs-bilingual",
+        "one translation": "bi-translation-c2c-2400-vs-bi-translation",
+        "one comparable caption": "bi-comparable-c2c-2400-vs-bi-comparable",
+        "half of the images": "bi-overlap-c2c-2400-vs-bi-overlap",
+        "four languages, translations": "multi-translation-c2c-2400-vs-multi-translation",
+        "four languages, comparable": "multi-comparable-c2c-2400-vs-multi-comparable",
+        "five captions, to the end": "bilingual-c2c-ended-vs-bilingual-ended",
+        "four languages, to the end": "multi-comparable-c2c-ended-vs-multi-comparable-ended",
+    },
+    ("docs/smalr-steps.svg", "flickr8k-smalr-steps", "multi30k"): {
+        "SMALR - MULE": "smalr-1620-vs-mule-ten-lp",
+        "SMALR - MULE, no ReLU": "smalr-mean-1620-vs-mule-ten-mean-lp",
+        "SMALR - MULE whose LP fails": "smalr-1620-vs-mule-ten-1620",
+        "MCLM (SMALR - HEM)": "smalr-1620-vs-hem-50-1620",
+        "HEM, 300 numbers - HEM": "hem-300-1620-vs-hem-50-1620",
+        "HEM, 300 numbers - MULE": "hem-300-1620-vs-mule-ten-lp",
+    },
+    ("docs/nc.svg", "flickr8k-weights", "multi30k flickr8kcn"): {
+        "weight 0.1": "full-nc-1e-1-vs-mule-lp",
+        "weight 0.3": "full-nc-3e-1-vs-mule-lp",
+        "weight 1": "mule-full-vs-mule-lp",
+    },
 }
 
 
@@ -176,10 +154,10 @@ def differences(folder: Path, run: str, dataset: str, *pairs: str) -> list[str]:
     return _by_language(table, "names")
 
 
-def picture(folder: Path, run: str, datasets: Mapping[str, str], steps: Mapping[str, str]) -> str:
+def picture(folder: Path, run: str, datasets: str, steps: Mapping[str, str]) -> str:
     """Differences of mR with 95% intervals next to the paper's, if any, a panel for each language, as SVG."""
     panels = {}
-    for dataset, name in datasets.items():
+    for dataset in datasets.split():
         printed = _printed(folder, dataset)
         tables = []
         for place, pair in enumerate(steps.values()):
@@ -192,7 +170,7 @@ def picture(folder: Path, run: str, datasets: Mapping[str, str], steps: Mapping[
             ]
             tables.append(table.assign(place=place, paper=paper, chance=0, measured=table["difference"]))
         for code, part in pd.concat(tables).groupby("language", sort=False):
-            panels[f"{name_of(str(code))}, {name}"] = part
+            panels[f"{name_of(str(code))}, {NAMES[dataset]}"] = part
     description = "Differences of mean recall with 95% intervals, and the paper's, if any"
     return intervals(panels, list(steps), description) + "\n"
 
@@ -283,6 +261,6 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    for path, (run, datasets, steps) in PICTURES.items():
-        path.write_text(picture(FOLDER, run, datasets, steps), encoding="utf-8")
+    for (path, run, datasets), steps in PICTURES.items():
+        Path(path).write_text(picture(FOLDER, run, datasets, steps), encoding="utf-8")
     print("\n".join(map(str, fill_pages())) or "every page is as its files say")

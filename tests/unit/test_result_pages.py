@@ -118,7 +118,7 @@ def test_the_pages_of_this_repository_agree_with_their_files() -> None:
         if published.filled_page(text := path.read_text(encoding="utf-8"), ROOT) != text
     ]
     assert not differing, "run make results-pages"
-    for path, (run, datasets, steps) in published.PICTURES.items():
+    for (path, run, datasets), steps in published.PICTURES.items():
         drawn = published.picture(ROOT / published.FOLDER, run, datasets, steps)
         assert (ROOT / path).read_text(encoding="utf-8") == drawn, "run make results-pages"
 
