@@ -3,7 +3,6 @@
 Nothing is loaded from other hosts, only indexed photographs are served, and no query is logged.
 """
 
-import email.message
 import io
 import logging
 import random
@@ -17,8 +16,7 @@ from typing import Annotated, Any
 import numpy as np
 import torch
 import uvicorn
-from fastapi import FastAPI, Query, Request
-from fastapi.concurrency import run_in_threadpool
+from fastapi import FastAPI, Query, Request, UploadFile
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from fastapi.templating import Jinja2Templates
@@ -102,10 +100,9 @@ def create_app(model: SearchModel, index: Index, allowed_hosts: Sequence[str] = 
         return answers.answer(q, language, image, picture)
 
     @app.post("/")
-    async def upload(request: Request) -> Response:
+    def upload(picture: UploadFile | None = None) -> Response:
         """Embed the picture of a form, and go to what is nearest to it."""
-        key = await run_in_threadpool(answers.add_picture, await _uploaded_file(request))
-        return RedirectResponse(f"./?picture={key}", 303)
+        return RedirectResponse(f"./?picture={answers.add_picture(picture)}", 303)
 
     @app.get("/photograph")
     def photograph(image: Text = "", picture: Text = "") -> Response:
@@ -166,8 +163,13 @@ class _Answers:
             return {**words, "images": self._nearest(vectors, "captions", "images")}
         return self._examples(random.Random())
 
-    def add_picture(self, content: bytes) -> str:
+    def add_picture(self, picture: UploadFile | None) -> str:
         """Embed a picture and return its key; the oldest pictures are forgotten."""
+        content = picture.file.read(LARGEST_UPLOAD + 1) if picture else b""
+        if not content:
+            raise InputError("No picture was sent. Choose one.")
+        if len(content) > LARGEST_UPLOAD:
+            raise InputError(f"The picture has more than {LARGEST_UPLOAD // 10**6} MB.")
         vectors = self.model.embed_images([io.BytesIO(content)])
         key = secrets.token_urlsafe(8)
         latest = list(self.pictures.items())[1 - MAX_PICTURES :]
@@ -206,18 +208,3 @@ class _Answers:
             short = sorted(drawn, key=lambda row: len(self.index.captions[row]))[:EXAMPLE_QUERIES]
             queries[language] = [self.index.captions[row] for row in short]
         return {"images": [self._image(row) for row in rows], "queries": queries}
-
-
-async def _uploaded_file(request: Request) -> bytes:
-    """The file of a form (multipart/form-data)."""
-    message = bytearray(f"Content-Type: {request.headers.get('content-type', '')}\r\n\r\n".encode())
-    async for chunk in request.stream():
-        message += chunk
-        if len(message) > LARGEST_UPLOAD:
-            raise InputError(f"The picture has more than {LARGEST_UPLOAD // 10**6} MB.")
-    form = email.message_from_bytes(message)
-    part = form.get_payload(0) if form.is_multipart() else None
-    content = part.get_payload(decode=True) if isinstance(part, email.message.Message) else None
-    if not isinstance(content, bytes) or not content:
-        raise InputError("No picture was sent. Choose one.")
-    return content
