@@ -60,13 +60,15 @@ onstart:
     workflow.scheduler.job_rate_limiter = None
     with refusing():
         earlier.keep_earlier(workflow.persistence)
-        earlier.empty_logs(workflow.persistence)
+        job_logs.empty_logs(workflow.persistence)
 
 
 onsuccess:
+    job_logs.show_warnings(workflow.persistence)
     earlier.forget_earlier()
 
 
 onerror:
+    job_logs.show_warnings(workflow.persistence)
     with refusing():
         earlier.restore_earlier(workflow.persistence)

@@ -38,7 +38,9 @@ def main() -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Like stderr, because not every terminal can print all characters.
         sys.stdout.reconfigure(errors="backslashreplace")
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    logging.addLevelName(logging.INFO, "")
+    logging.addLevelName(logging.WARNING, "warning: ")  # read by pipeline/plan/job_logs.py
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s%(message)s", datefmt="%H:%M:%S")
     return exit_status(lambda: run(stage, sys.argv[2:]))
 
 

@@ -225,7 +225,7 @@ def _network_with(backbone: str, path: Path) -> Any:
     network: Any = timm.create_model(backbone)
     own = network.state_dict()
     if state.keys() != own.keys() and [w.shape for w in state.values()] == [w.shape for w in own.values()]:
-        log.warning("%s: weights of another library, matched with timm's by their order", path)
+        log.info("%s: weights of another library, matched with timm's by their order", path)
         state = dict(zip(own, state.values(), strict=True))
     # With `num_classes=0`, timm would load without checking names, and leave random weights.
     options: dict[str, Any] = {"pretrained_cfg_overlay": {"state_dict": state}}

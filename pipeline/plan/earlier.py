@@ -29,13 +29,6 @@ def keep_earlier(persistence: Any) -> None:
                 _link(Path(path), EARLIER / path)
 
 
-def empty_logs(persistence: Any) -> None:
-    """Empty the logs of all jobs to run: one that a queue ends before its command would show an older log."""
-    for job in persistence.dag.needrun_jobs():
-        for path in filter(os.path.exists, job.log):
-            os.truncate(path, 0)
-
-
 def restore_earlier(persistence: Any) -> None:
     """Restore the outputs of failed jobs as they were, and mark all unfinished jobs as incomplete."""
     for job in persistence.dag.needrun_jobs():

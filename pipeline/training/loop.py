@@ -268,5 +268,5 @@ def training_device(seed: int, resources: Resources) -> torch.device:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     set_precision(resources.precision, device)
     name = torch.cuda.get_device_name() if device.type == "cuda" else "the CPU"
-    log.info("trains on %s, PyTorch %s", name, torch.__version__)  # read by workflow/published.py
+    log.info("trains on %s, PyTorch %s", name, torch.__version__)
     return device

@@ -44,16 +44,21 @@ def test_a_failed_job_runs_again_and_loses_no_earlier_result(project: Project) -
     assert after[OWN_MODEL] != before[OWN_MODEL]
 
 
+def test_warnings_of_jobs_are_shown_when_a_run_ends(project: Project) -> None:
+    done = project.snakemake("--cores", "1", "--forcerun", "tokenize", "--", "work/demo/shapes/tokens/sw.csv")
+    assert "\nwarning: Moses has no rules for 'sw'" in done.stdout, done.stdout
+
+
 @pytest.mark.slow
 def test_a_job_that_a_queue_ends_before_it_starts_shows_no_older_log(tmp_path: Path) -> None:
     (tmp_path / "Snakefile").write_text(
         """
-from pipeline.plan import earlier
+from pipeline.plan import job_logs
 rule fails:
     output: "out.txt"
     log: "out.log"
     shell: "touch {output}"
-onstart: earlier.empty_logs(workflow.persistence)
+onstart: job_logs.empty_logs(workflow.persistence)
 """
     )
     (tmp_path / "out.log").write_text("of an older run")

@@ -29,6 +29,7 @@ from pipeline.plan import (
     code,
     earlier,
     images,
+    job_logs,
     lessons,
     pages,
     paths,
