@@ -9,6 +9,7 @@ import os
 import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Self, TypeVar, get_args, get_origin
 
@@ -21,6 +22,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from pipeline.common.errors import InputError, raise_together
 
+WORKFLOW = Path(__file__).parents[2]  # this repository, in paths of its configurations
 MAX_LISTED = 30  # known names that a message lists
 
 # Shortens long values in messages.
@@ -109,6 +111,7 @@ def text_check(problem: Callable[[str], str]) -> AfterValidator:
 
 
 def _expanded(text: str) -> str:
+    text = text.replace("$WORKFLOW", os.path.relpath(WORKFLOW))
     path = os.path.expanduser(os.path.expandvars(text))
     if "$" in path:
         problem = f"{text}: the environment variable is not set; set it, or write the path itself"
