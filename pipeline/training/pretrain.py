@@ -66,7 +66,8 @@ def pretrain(
     loss, margin = state.curves[-1]["loss"], settings.triplets.margin
     if loss >= margin:
         log.warning(
-            "NC's loss, %.4g, has not come below its margin, %g: perhaps all sentences lie at one point",
+            "NC's loss, %.4g, has not come below its margin, %g: perhaps all sentences lie at one point; try "
+            "more pretraining.epochs, or pretraining.sentences_per_image: 1",
             loss,
             margin,
         )
