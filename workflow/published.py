@@ -64,7 +64,8 @@ PICTURES = {
     ("docs/lstm.svg", "flickr8k-lstm", "multi30k"): {
         "PARALLEL-EmbN - EmbN": "lstm-parallel-embn-vs-lstm-embn",
         "sharing the encoder (MULE EmbN)": "lstm-mule-embn-vs-lstm-parallel-embn",
-        "NC, LC and LP": "lstm-mule-full-vs-lstm-mule-embn",
+        "NC and LC": "lstm-mule-nc-lc-vs-lstm-mule-embn",
+        "LP, with NC and LC": "lstm-mule-full-vs-lstm-mule-nc-lc",
         "MULE full - PARALLEL-EmbN": "lstm-mule-full-vs-lstm-parallel-embn",
     },
     ("docs/imbalance.svg", "flickr8k-imbalance", "zh15 zh30"): {
