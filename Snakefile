@@ -64,11 +64,11 @@ onstart:
 
 
 onsuccess:
-    job_logs.show_warnings(workflow.persistence)
     earlier.forget_earlier()
+    job_logs.show_warnings(workflow.persistence)
 
 
 onerror:
-    job_logs.show_warnings(workflow.persistence)
     with refusing():
         earlier.restore_earlier(workflow.persistence)
+    job_logs.show_warnings(workflow.persistence)

@@ -16,10 +16,12 @@ from typing import Annotated, Any
 import numpy as np
 import torch
 import uvicorn
-from fastapi import FastAPI, Query, Request, UploadFile
+from fastapi import FastAPI, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from fastapi.templating import Jinja2Templates
+from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
@@ -100,9 +102,10 @@ def create_app(model: SearchModel, index: Index, allowed_hosts: Sequence[str] = 
         return answers.answer(q, language, image, picture)
 
     @app.post("/")
-    def upload(picture: UploadFile | None = None) -> Response:
+    async def upload(request: Request) -> Response:
         """Embed the picture of a form, and go to what is nearest to it."""
-        return RedirectResponse(f"./?picture={answers.add_picture(picture)}", 303)
+        key = await run_in_threadpool(answers.add_picture, await _uploaded_file(request))
+        return RedirectResponse(f"./?picture={key}", 303)
 
     @app.get("/photograph")
     def photograph(image: Text = "", picture: Text = "") -> Response:
@@ -163,13 +166,8 @@ class _Answers:
             return {**words, "images": self._nearest(vectors, "captions", "images")}
         return self._examples(random.Random())
 
-    def add_picture(self, picture: UploadFile | None) -> str:
+    def add_picture(self, content: bytes) -> str:
         """Embed a picture and return its key; the oldest pictures are forgotten."""
-        content = picture.file.read(LARGEST_UPLOAD + 1) if picture else b""
-        if not content:
-            raise InputError("No picture was sent. Choose one.")
-        if len(content) > LARGEST_UPLOAD:
-            raise InputError(f"The picture has more than {LARGEST_UPLOAD // 10**6} MB.")
         vectors = self.model.embed_images([io.BytesIO(content)])
         key = secrets.token_urlsafe(8)
         latest = list(self.pictures.items())[1 - MAX_PICTURES :]
@@ -208,3 +206,13 @@ class _Answers:
             short = sorted(drawn, key=lambda row: len(self.index.captions[row]))[:EXAMPLE_QUERIES]
             queries[language] = [self.index.captions[row] for row in short]
         return {"images": [self._image(row) for row in rows], "queries": queries}
+
+
+async def _uploaded_file(request: Request) -> bytes:
+    """The file of a form, which is not read if it is too large or does not say its size."""
+    if int(request.headers.get("content-length", LARGEST_UPLOAD + 1)) > LARGEST_UPLOAD:
+        raise InputError(f"The picture has more than {LARGEST_UPLOAD // 10**6} MB.")
+    picture = (await request.form()).get("picture")
+    if not isinstance(picture, UploadFile) or not (content := await picture.read()):
+        raise InputError("No picture was sent. Choose one.")
+    return content

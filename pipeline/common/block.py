@@ -22,7 +22,6 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from pipeline.common.errors import InputError, raise_together
 
-WORKFLOW = Path(__file__).parents[2]  # this repository, in paths of its configurations
 MAX_LISTED = 30  # known names that a message lists
 
 # Shortens long values in messages.
@@ -111,8 +110,8 @@ def text_check(problem: Callable[[str], str]) -> AfterValidator:
 
 
 def _expanded(text: str) -> str:
-    text = text.replace("$WORKFLOW", os.path.relpath(WORKFLOW))
-    path = os.path.expanduser(os.path.expandvars(text))
+    repository = os.path.join(os.path.relpath(Path(__file__).parents[2]), "").removeprefix("./")
+    path = os.path.expanduser(os.path.expandvars(text.replace("$WORKFLOW/", repository)))
     if "$" in path:
         problem = f"{text}: the environment variable is not set; set it, or write the path itself"
         raise PydanticCustomError("problem", "{problem}", {"problem": problem})

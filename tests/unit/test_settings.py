@@ -39,6 +39,7 @@ def test_the_files_for_configfile_are_valid_in_any_folder(
     assert "$" not in file.read_text().replace("$WORKFLOW", "")
     found = load(**settings)
     check_paths(found)
+    assert not str(found.images.list).startswith("./")
     assert found.scale == ("flickr8k" if file.stem.startswith("flickr8k-") else "demo")
 
 
