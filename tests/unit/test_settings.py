@@ -174,7 +174,7 @@ def test_an_evaluation_records_what_training_started_from() -> None:
 def test_a_pretraining_samples_as_the_training_where_it_does_not_say(
     own: dict[str, int], expected: int
 ) -> None:
-    settings = load(training={"sentences_per_image": 3}, pretraining=own)
+    settings = load(scale="paper", training={"sentences_per_image": 3}, pretraining=own)
     pretraining = stage_settings.pretraining_settings(settings, "multi30k", "mule-full", 0)
     assert pretraining.training.sentences_per_image == expected
 
