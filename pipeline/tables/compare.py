@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -34,18 +35,14 @@ def compare(first: Sequence[Path], second: Sequence[Path], output: Path, metric:
         metric: mR, i2s_R@1, ..., s2i_R@10.
 
     Raises:
-        InputError: the systems have no language in common.
+        InputError: the systems have no language of a data set in common, or the same name.
     """
     evaluations = Evaluations([*first, *second])
     firsts, seconds = (_models(evaluations, paths) for paths in (first, second))
-    rows = [
-        _row(evaluations, firsts[language], seconds[language], language, metric)
-        for language in firsts
-        if language in seconds
-    ]
-    if not rows:
-        raise InputError(f"{output}: the two systems have no language in common.")
-    table = pd.DataFrame(rows)
+    common = [code for code, key in firsts.items() if code in seconds and seconds[code][0] == key[0]]
+    if not common:
+        raise InputError(f"{output}: the two systems have no language of a data set in common.")
+    table = pd.DataFrame(_row(evaluations, firsts[code], seconds[code], code, metric) for code in common)
     table["p_holm"] = holm(table["p"].to_numpy())
     with atomic_write(output) as temporary:
         table[COLUMNS].to_csv(temporary, index=False, float_format="%.6f")
@@ -60,11 +57,9 @@ def _models(evaluations: Evaluations, paths: Sequence[Path]) -> dict[str, Key]:
     }
 
 
-def _row(
-    evaluations: Evaluations, first: Key, second: Key, language: str, metric: Recall
-) -> dict[str, object]:
-    of_each = [evaluations.hits_of_seeds(key, language) for key in (first, second)]
-    difference = contrast([Term(sign, hits) for sign, hits in zip((1, -1), of_each, strict=True)], metric)
+def _row(evaluations: Evaluations, first: Key, second: Key, language: str, metric: Recall) -> dict[str, Any]:
+    hits = evaluations.hits_of_seeds
+    difference = contrast([Term(1, hits(first, language)), Term(-1, hits(second, language))], metric)
     means = [evaluations.table([(key, language)])[metric].mean() for key in (first, second)]
     return {
         "dataset": first[0],

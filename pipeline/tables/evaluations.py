@@ -25,11 +25,18 @@ class Evaluations:
     Args:
         paths: JSON files; each names its file of ranks in the same folder.
         seeds: the seeds over which a number is averaged; default: all seeds of the files.
+
+    Raises:
+        InputError: two files are of the same experiment, queries and seed.
     """
 
     def __init__(self, paths: Sequence[Path], seeds: Collection[int] | None = None):
         self.contents: dict[Path, Content] = {path: json.loads(path.read_bytes()) for path in paths}
-        self._paths = {(key_of(content), content["seed"]): path for path, content in self.contents.items()}
+        self._paths: dict[tuple[Key, int], Path] = {}
+        for path, content in self.contents.items():
+            other = self._paths.setdefault((key_of(content), content["seed"]), path)
+            if other != path:
+                raise InputError(f"{path} and {other}: one experiment and seed. Train it under two names.")
         self.seeds = sorted({seed for _, seed in self._paths} if seeds is None else seeds)
         self._hits: dict[Path, dict[str, pd.DataFrame]] = {}
         self._galleries: dict[tuple[str, str], tuple[Path, pd.DataFrame]] = {}

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from pipeline.common.errors import InputError
 from pipeline.common.rounding import tenths
 from pipeline.tables.result_files import read_result
 
@@ -17,10 +18,13 @@ def show_table(comparison: Path, /) -> None:
         comparison: a file of results/comparison.
 
     Raises:
-        InputError: the file is missing.
+        InputError: the file is missing or has no mean recalls.
     """
-    hint = f"Run: snakemake results/{comparison.name}"
-    print(table_text(read_result(comparison, "the comparison", hint)))
+    hint = f"Run: snakemake {str(comparison).replace('/comparison/', '/', 1)}"
+    numbers = read_result(comparison, "the comparison", hint)
+    if "measured" not in numbers or not numbers["metric"].eq("mR").any():
+        raise InputError(f"{comparison} has no mean recalls. Give a table of recalls in results/comparison.")
+    print(table_text(numbers))
 
 
 def table_text(numbers: pd.DataFrame) -> str:

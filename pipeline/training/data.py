@@ -113,7 +113,7 @@ def training_origins(sentences: Tables, corpus: Corpus) -> dict[str, Origins]:
 
 
 def longest_captions(sentences: Tables, max_length: int | None) -> dict[str, int]:
-    """Words of each language's longest training caption, unknown words included, at most `most` of them."""
+    """Words of each language's longest training caption, unknown words included, at most `max_length`."""
     lengths = {
         language: table["tokens"][table["split"] == "train"].str.split().str.len().max()
         for language, table in sentences.items()

@@ -1,20 +1,22 @@
 """A table on the terminal."""
 
-import pandas as pd
+from pathlib import Path
 
-from pipeline.tables.show import table_text
+import pandas as pd
+import pytest
+
+from pipeline.common.errors import InputError
+from pipeline.tables.show import show_table, table_text
 
 NUMBERS = pd.DataFrame(
     [
-        ("b", "1", "EmbN", "human", "multi30k", "de", "mR", 12.25, 70.0),
-        ("b", "1", "EmbN", "human", "multi30k", "en", "mR", 50.0, None),
-        ("b", "1", "EmbN", "human", "multi30k", "en", "i2s_R@1", 99.0, 99.0),
-        (None, "2", "MULE", None, "multi30k", "en", "mR", 7.0, 64.8),
+        ("b", "1", "EmbN", "human", "de", "mR", 12.25, 70.0),
+        ("b", "1", "EmbN", "human", "en", "mR", 50.0, None),
+        ("b", "1", "EmbN", "human", "en", "i2s_R@1", 99.0, 99.0),
+        (None, "2", "MULE", None, "en", "mR", 7.0, 64.8),
     ],
-    columns=[
-        "section", "row", "method", "training_data", "dataset", "language", "metric", "measured", "paper",
-    ],
-).assign(group=None)  # fmt: skip
+    columns=["section", "row", "method", "training_data", "language", "metric", "measured", "paper"],
+).assign(group=None, dataset="multi30k")
 
 
 def test_a_table_has_the_papers_numbers_in_brackets_and_dashes_for_missing_cells() -> None:
@@ -23,3 +25,10 @@ def test_a_table_has_the_papers_numbers_in_brackets_and_dashes_for_missing_cells
         ["b", "EmbN,", "human", "12.3", "(70.0)", "50.0"],
         ["MULE", "-", "7.0", "(64.8)"],
     ]
+
+
+@pytest.mark.parametrize("numbers", [NUMBERS.assign(metric="images"), NUMBERS[["metric"]]])
+def test_a_file_without_mean_recalls_is_refused(tmp_path: Path, numbers: pd.DataFrame) -> None:
+    numbers.to_csv(tmp_path / "claims.csv", index=False)
+    with pytest.raises(InputError, match="no mean recalls"):
+        show_table(tmp_path / "claims.csv")

@@ -31,8 +31,7 @@ from pipeline.words.corpus import Sentences
 class MaskingLoss(Loss[Masking]):
     """Matching of the masked sentences (Equation 3), and the reconstruction loss (Equation 2).
 
-    The settings `masking`: `share` of the words that are masked, `weight` of the reconstruction, and
-    `matching`, the weight of the masked sentences' matching.
+    `masking`: `mask_probability` of a word; the weights of reconstruction (`weight`) and `matching`.
     """
 
     def layers(self) -> nn.Module:
