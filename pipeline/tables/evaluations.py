@@ -36,7 +36,7 @@ class Evaluations:
         for path, content in self.contents.items():
             other = self._paths.setdefault((key_of(content), content["seed"]), path)
             if other != path:
-                raise InputError(f"{path} and {other}: one experiment and seed. Train it under two names.")
+                raise InputError(f"{path} and {other}: the same experiment and seed. Rename one experiment.")
         self.seeds = sorted({seed for _, seed in self._paths} if seeds is None else seeds)
         self._hits: dict[Path, dict[str, pd.DataFrame]] = {}
         self._galleries: dict[tuple[str, str], tuple[Path, pd.DataFrame]] = {}

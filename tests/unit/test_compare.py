@@ -36,6 +36,7 @@ def test_common_languages_are_compared_by_means_over_seeds(tmp_path: Path) -> No
     assert (french["first"], french["second"], french["difference"]) == (65.0, 30.0, 35.0)
     assert french["low"] < 35.0 < french["high"]
     assert french["seeds"] == "0 1"
+    assert french["p"] == french["p_holm"]  # one language
 
 
 def without_finds_of_images(paths: list[Path]) -> None:
@@ -89,7 +90,7 @@ def test_systems_without_a_common_language_are_refused_and_nothing_written(tmp_p
         with pytest.raises(InputError, match="no language of a data set in common"):
             comparison(tmp_path, paths[:2], second)
     (tmp_path / "run").mkdir()
-    with pytest.raises(InputError, match="one experiment and seed"):  # of another run
+    with pytest.raises(InputError, match="the same experiment and seed"):  # of another run
         comparison(tmp_path, paths[:2], write_evaluations(tmp_path / "run", RECALLS)[:2])
     assert not (tmp_path / "difference.csv").exists()
 

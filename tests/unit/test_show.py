@@ -32,3 +32,8 @@ def test_a_file_without_mean_recalls_is_refused(tmp_path: Path, numbers: pd.Data
     numbers.to_csv(tmp_path / "claims.csv", index=False)
     with pytest.raises(InputError, match="no mean recalls"):
         show_table(tmp_path / "claims.csv")
+
+
+def test_a_missing_file_is_made_by_its_own_papers_target() -> None:
+    with pytest.raises(InputError, match=r"snakemake results/smalr/table1\.csv"):
+        show_table(Path("results/comparison/smalr/table1.csv"))
