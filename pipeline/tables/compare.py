@@ -35,7 +35,8 @@ def compare(first: Sequence[Path], second: Sequence[Path], output: Path, metric:
         metric: mR, i2s_R@1, ..., s2i_R@10.
 
     Raises:
-        InputError: the systems have no language of a data set in common, or the same name.
+        InputError: a system has two models of a language, or the systems have no language of a data set in
+            common, or the same name.
     """
     evaluations = Evaluations([*first, *second])
     firsts, seconds = (_models(evaluations, paths) for paths in (first, second))
@@ -50,11 +51,14 @@ def compare(first: Sequence[Path], second: Sequence[Path], output: Path, metric:
 
 def _models(evaluations: Evaluations, paths: Sequence[Path]) -> dict[str, Key]:
     """The model of each language in which a system's evaluations count."""
-    return {
-        language: key_of(content)
-        for content in map(evaluations.contents.__getitem__, paths)
-        for language in content["settings"].get("stop_on", content["test"])
-    }
+    models: dict[str, Key] = {}
+    for content in map(evaluations.contents.__getitem__, paths):
+        key = key_of(content)
+        for language in content["settings"].get("stop_on", content["test"]):
+            if (other := models.setdefault(language, key)) != key:
+                names = " and ".join(" ".join(one) for one in (other, key))
+                raise InputError(f"{names}: two models of {language!r} in one system. Name only one of them.")
+    return models
 
 
 def _row(evaluations: Evaluations, first: Key, second: Key, language: str, metric: Recall) -> dict[str, Any]:
