@@ -1,6 +1,6 @@
-"""Tables and a picture of pages, from results of finished runs that are kept in git (results/published).
+"""Tables and pictures of pages, from results of finished runs that are kept in git (results/published).
 
-    python -m workflow.published   # fill the tables of all pages, draw the picture; also: make results-pages
+    python -m workflow.published   # fill the tables of all pages, draw the pictures; also: make results-pages
 
 A table in a page is between two comments, and the first comment says what fills it:
 
@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.common.rounding import tenths
+from pipeline.common.yaml_files import read_yaml
 from pipeline.datasets.languages import name_of
 from pipeline.report.plots import intervals
 from pipeline.tables.claims import LEVEL, VERDICTS
@@ -42,64 +43,6 @@ NAMES = {
     "flickr8kcn": "Flickr8K-CN",
     "zh15": "15% with Chinese",
     "zh30": "30% with Chinese",
-}
-# Pictures of differences, each with its run and data sets, and what pairs of experiments show.
-PICTURES = {
-    ("docs/sharing.svg", "flickr8k-relu", "multi30k flickr8kcn"): {
-        "sharing the encoder (MULE EmbN)": "mule-embn-vs-parallel-embn",
-        "LP": "mule-lp-vs-mule-embn",
-        "NC and LC, with LP": "mule-full-vs-mule-lp",
-        "LP, separate encoders": "parallel-embn-lp-vs-parallel-embn",
-        "sharing the encoder, both with LP": "mule-lp-vs-parallel-embn-lp",
-        "MULE full - PARALLEL-EmbN": "mule-full-vs-parallel-embn",
-    },
-    ("docs/translations.svg", "flickr8k-relu", "multi30k"): {
-        "EmbN + translations": "embn-human+mt-vs-embn",
-        "PARALLEL-EmbN + translations": "parallel-embn-human+mt-vs-parallel-embn",
-        "MULE full + translations": "mule-full-human+mt-vs-mule-full",
-        "MULE full - EmbN, both with them": "mule-full-human+mt-vs-embn-human+mt",
-        "MULE full, translations only": "mule-full-mt-vs-mule-full",
-        "translated queries - MULE full": "translated/embn-en-vs-mule-full",
-    },
-    ("docs/lstm.svg", "flickr8k-lstm", "multi30k"): {
-        "PARALLEL-EmbN - EmbN": "lstm-parallel-embn-vs-lstm-embn",
-        "sharing the encoder (MULE EmbN)": "lstm-mule-embn-vs-lstm-parallel-embn",
-        "NC and LC": "lstm-mule-nc-lc-vs-lstm-mule-embn",
-        "LP, with NC and LC": "lstm-mule-full-vs-lstm-mule-nc-lc",
-        "MULE full - PARALLEL-EmbN": "lstm-mule-full-vs-lstm-parallel-embn",
-    },
-    ("docs/imbalance.svg", "flickr8k-imbalance", "zh15 zh30"): {
-        "PARALLEL-EmbN - EmbN": "parallel-embn-vs-embn",
-        "MULE full - EmbN": "mule-full-vs-embn",
-        "EmbN + Google's": "embn-google-vs-embn",
-        "PARALLEL-EmbN + Google's": "parallel-embn-google-vs-parallel-embn",
-        "MULE full + Google's": "mule-full-google-vs-mule-full",
-        "PARALLEL-EmbN - EmbN, both with them": "parallel-embn-google-vs-embn-google",
-        "MULE full - EmbN, both with them": "mule-full-google-vs-embn-google",
-    },
-    ("docs/c2c.svg", "flickr8k-c2c", "multi30k"): {
-        "five captions": "bilingual-c2c-2400-vs-bilingual",
-        "one translation": "bi-translation-c2c-2400-vs-bi-translation",
-        "one comparable caption": "bi-comparable-c2c-2400-vs-bi-comparable",
-        "half of the images": "bi-overlap-c2c-2400-vs-bi-overlap",
-        "four languages, translations": "multi-translation-c2c-2400-vs-multi-translation",
-        "four languages, comparable": "multi-comparable-c2c-2400-vs-multi-comparable",
-        "five captions, to the end": "bilingual-c2c-ended-vs-bilingual-ended",
-        "four languages, to the end": "multi-comparable-c2c-ended-vs-multi-comparable-ended",
-    },
-    ("docs/smalr-steps.svg", "flickr8k-smalr-steps", "multi30k"): {
-        "SMALR - MULE": "smalr-1620-vs-mule-ten-lp",
-        "SMALR - MULE, no ReLU": "smalr-mean-1620-vs-mule-ten-mean-lp",
-        "SMALR - MULE whose LP fails": "smalr-1620-vs-mule-ten-1620",
-        "MCLM (SMALR - HEM)": "smalr-1620-vs-hem-50-1620",
-        "HEM, 300 numbers - HEM": "hem-300-1620-vs-hem-50-1620",
-        "HEM, 300 numbers - MULE": "hem-300-1620-vs-mule-ten-lp",
-    },
-    ("docs/nc.svg", "flickr8k-weights", "multi30k flickr8kcn"): {
-        "weight 0.1": "full-nc-1e-1-vs-mule-lp",
-        "weight 0.3": "full-nc-3e-1-vs-mule-lp",
-        "weight 1": "mule-full-vs-mule-lp",
-    },
 }
 
 
@@ -155,13 +98,17 @@ def differences(folder: Path, run: str, dataset: str, *pairs: str) -> list[str]:
     return _by_language(table, "names")
 
 
-def picture(folder: Path, run: str, datasets: str, steps: Mapping[str, str]) -> str:
-    """Differences of mR with 95% intervals next to the paper's, if any, a panel for each language, as SVG."""
+def picture(folder: Path, run: str, datasets: Sequence[str], differences: Mapping[str, str]) -> str:
+    """Differences of mR with 95% intervals next to the paper's, if any, a panel for each language, as SVG.
+
+    Args:
+        differences: the pair of experiments, A-vs-B, of each difference; its keys name them in the picture.
+    """
     panels = {}
-    for dataset in datasets.split():
+    for dataset in datasets:
         printed = _printed(folder, dataset)
         tables = []
-        for place, pair in enumerate(steps.values()):
+        for place, pair in enumerate(differences.values()):
             table = _read(folder / run / "compare" / dataset / f"{pair}.csv")
             # The paper has an LSTM throughout: its EmbN is that of lstm-embn too.
             first, second = Path(pair).name.replace("lstm-", "").split("-vs-")
@@ -173,7 +120,7 @@ def picture(folder: Path, run: str, datasets: str, steps: Mapping[str, str]) -> 
         for code, part in pd.concat(tables).groupby("language", sort=False):
             panels[f"{name_of(str(code))}, {NAMES[dataset]}"] = part
     description = "Differences of mean recall with 95% intervals, and the paper's, if any"
-    return intervals(panels, list(steps), description) + "\n"
+    return intervals(panels, list(differences), description) + "\n"
 
 
 def _printed(folder: Path, dataset: str) -> pd.Series:
@@ -262,6 +209,6 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    for (path, run, datasets), steps in PICTURES.items():
-        Path(path).write_text(picture(FOLDER, run, datasets, steps), encoding="utf-8")
+    for path, content in read_yaml(FOLDER / "pictures.yaml").items():
+        Path(path).write_text(picture(FOLDER, **content), encoding="utf-8")
     print("\n".join(map(str, fill_pages())) or "every page is as its files say")

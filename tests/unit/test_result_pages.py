@@ -7,6 +7,7 @@ import pytest
 from project import ROOT
 
 from pipeline.common.errors import InputError
+from pipeline.common.yaml_files import read_yaml
 from workflow import published
 
 COMPARISON = """\
@@ -118,8 +119,8 @@ def test_the_pages_of_this_repository_agree_with_their_files() -> None:
         if published.filled_page(text := path.read_text(encoding="utf-8"), ROOT) != text
     ]
     assert not differing, "run make results-pages"
-    for (path, run, datasets), steps in published.PICTURES.items():
-        drawn = published.picture(ROOT / published.FOLDER, run, datasets, steps)
+    for path, content in read_yaml(ROOT / published.FOLDER / "pictures.yaml").items():
+        drawn = published.picture(ROOT / published.FOLDER, **content)
         assert (ROOT / path).read_text(encoding="utf-8") == drawn, "run make results-pages"
 
 
