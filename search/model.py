@@ -75,7 +75,7 @@ class SearchModel:
         network, self.record = load_model(path)
         settings, words = self.record.settings, self.record.words
         has_words = settings.model.encoder != "liwe" and words.keys() >= set(settings.languages)
-        if not has_words or getattr(settings, "selection", None):
+        if not has_words or hasattr(settings, "lessons"):
             raise InputError(
                 f"{path}: cannot be searched with. Give a model that reads word vectors (not BERT, LIWE or "
                 "*Lessons*)."

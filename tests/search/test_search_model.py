@@ -121,7 +121,7 @@ def test_queries_that_cannot_be_answered_are_refused(model: SearchModel, tmp_pat
     "changes",
     [
         {"words": {"en": WORDS["en"]}},  # German is read as whole captions: BERT
-        {"settings": {"selection": {"parts": ["translation"]}}},
+        {"settings": {"lessons": {"hinge": "max"}}},
     ],
     ids=["BERT", "Lessons"],
 )
