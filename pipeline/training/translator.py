@@ -92,7 +92,7 @@ def train_translator(
             lambda step: {"cross_entropy": model.loss(*data.batch(batches[step], device))},
             seed=settings.seed,
             steps=settings.steps,
-            validate_every=settings.validate_every,
+            validate_every=min(settings.validate_every, settings.steps),
             rate=lambda step: _rate(step + 1, settings),
             validate=lambda: {"BLEU": _bleu(averaged, tokenizer, validation, target)},
             score="BLEU",
