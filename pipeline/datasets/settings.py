@@ -61,7 +61,7 @@ class Dataset(SourceKeys):
     """for a language without human captions, the origin of its captions, such as {ja: google}"""
     captioned_images: dict[LanguageCode, Fraction] = Field(default={})
     """for a language, the fraction of the training images whose own captions are read, such as {zh: 0.15};
-    other training images have only the translations that came with the data
+    other training images have only the translations that came with the data (*Lessons* reads all captions)
     """
     groups: list[list[LanguageCode]] = Field(default=[])
     """sets of languages whose images are sampled equally often, such as [[en], [en, ja]]; [] samples all

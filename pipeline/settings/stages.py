@@ -269,7 +269,7 @@ def _paper() -> Configuration:
 
 # Keys that make a data set the paper's own, besides its languages. The place of its photographs does not
 # matter, nor, for MSCOCO, whose sample is lost, which images of that number are sampled.
-_OF_THE_DATA = {"source", "captions", "split", "sample_size", "stands_for"}
+_OF_THE_DATA = {"source", "captions", "captioned_images", "split", "sample_size", "stands_for"}
 
 
 def _papers_data(settings: Configuration) -> list[str]:

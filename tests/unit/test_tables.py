@@ -290,6 +290,7 @@ def test_other_candidates_of_the_same_number_are_refused_too(tmp_path: Path) -> 
 OWN_DATA: dict[str, dict[str, Any]] = {
     "another split and photographs": {"datasets": {"multi30k": {"split": "flickr8k", "images": "flickr8k"}}},
     "fewer languages": {"datasets": {"multi30k": {"languages": ["en", "de"]}}},
+    "few captions": {"datasets": {"multi30k": {"captioned_images": {"de": 0.1}}}},
     "listed images": {"images": {"list": "some.csv"}},
     "captions of one's own": {
         "datasets": {"multi30k": {"source": "custom", "captions": "c.csv", "images": "i", "split": "s.csv"}}
