@@ -38,7 +38,7 @@ NEEDS: list[tuple[str, object, dict[str, list[Any]]]] = [
     ("selection?", True, {"model.encoder": ["vse"], "model.word_vectors": ["scratch"]}),
     ("selection?", True, {"branches": ["shared"], "captions": ["human"], "vectors": ["fasttext"]}),
     ("selection?", True, {"ranking": NO, "neighborhood": NO, "classifier": NO, "pretraining": NO}),
-    ("selection?", True, {"steps_of?": NO}),
+    ("selection?", True, {"steps_of?": NO, "reduction?": NO}),
 ]
 
 
@@ -82,6 +82,9 @@ def _of_experiment(settings: Configuration, name: str, experiment: Experiment) -
     if experiment.embedding == "hybrid" and blocks.assignment.top_m > blocks.hybrid.latent_entries:
         best, entries = blocks.assignment.top_m, blocks.hybrid.latent_entries
         yield f"{where}: assignment.top_m is {best}, hybrid.latent_entries {entries}; take fewer"
+    base, _, code = name.rpartition("-")
+    if base in settings.experiments and settings.experiments[base].one_for_each_language and code in CODES:
+        yield f"{where}: the name of {base}'s model for {code}; take another name"
     if experiment.steps_of is not None:
         yield from _of_steps(settings, where, experiment.steps_of, experiment)
 
@@ -142,11 +145,15 @@ def _of_row(settings: Configuration, where: str, row: Row) -> Iterator[str]:
     """A row shows an experiment, or the model of one language of an experiment that has one for each."""
     name, experiments = row.experiment, settings.experiments
     base, _, code = name.rpartition("-")
-    of_one_language = base in experiments and experiments[base].one_per_language and code in CODES
-    stopped_on_one = base in experiments and experiments[base].stop_on_each_language and code in CODES
-    if name not in experiments and not of_one_language and not stopped_on_one:
+    of_a_language = code in CODES and base in experiments and experiments[base].one_for_each_language
+    experiment = experiments[base] if of_a_language else experiments.get(name)
+    if experiment is None:
         yield f"{where}: no experiment {name!r}{did_you_mean(name, list(experiments))}"
-    elif row.queries == "translated" and not of_one_language:
+    elif (row.consistency or row.queries == "translated") and (
+        experiment.selection or experiment.vectors == "bert"
+    ):
+        yield f"{where}: {name} reads captions that are prepared for it; queries are not translated for it"
+    elif row.queries == "translated" and not (of_a_language and experiment.one_per_language):
         yield f"{where}: translated queries need a model of one language, such as embn-en"
-    elif row.consistency and (of_one_language or experiments[name].one_per_language):
+    elif row.consistency and experiment.one_per_language:
         yield f"{where}: {name} has one language; consistency needs two or more"

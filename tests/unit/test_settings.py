@@ -200,7 +200,9 @@ def test_one_file_sets_everything_as_in_the_authors_code(scale: str) -> None:
     for dataset, data in settings.datasets.items():
         chosen = stage_settings.experiment_settings(settings, dataset, "mule-full", 0)
         found = chosen.as_values()
-        for name in authors.keys() - {"words", "classifier"}:
+        pretraining = stage_settings.pretraining_settings(settings, dataset, "mule-full", 0)
+        assert pretraining.training.sentences_per_image == 2
+        for name in authors.keys() - {"words", "classifier", "pretraining"}:
             keys = authors[name].keys() - {"image_groups"}
             assert {key: found[name][key] for key in keys} == {key: authors[name][key] for key in keys}
         assert chosen.groups == []
@@ -284,6 +286,7 @@ EXPERIMENTS: list[tuple[dict[str, Any], str]] = [  # each contradicts itself
 ]
 CHANGES_OF_LESSONS: list[tuple[dict[str, Any], str]] = [  # of an experiment with a selection
     ({"languages": ["en", "fr"]}, "selection: 'fr', one of its languages, is missing"),
+    ({"reduction": "frequency-10"}, "selection: given needs reduction: left out"),
     ({"languages": ["en"], "c2c": True}, "c2c: pairs of captions are of two languages"),
     ({"settings": {"lessons": {"divide_learning_rate_every": 15}}}, "is for models of one language"),
 ]
@@ -343,6 +346,9 @@ CONTRADICTIONS: list[tuple[dict[str, Any], list[str]]] = [
     (table({"experiment": "embn", "queries": "translated"}), ["need a model of one language"]),
     (table({"experiment": "embn", "consistency": "average"}), ["consistency needs two"]),
     (table({"experiment": "embn-en", "consistency": "average"}), ["consistency needs two"]),
+    (table({"experiment": "bert-embn", "consistency": "average"}), ["captions that are prepared"]),
+    (table({"experiment": "multilingual-en", "consistency": "average"}), ["captions that are prepared"]),
+    ({"experiments": {"embn-en": {**SHARED}}}, ["the name of embn's model for en"]),
     (
         table({"experiment": "smalr-hem", "queries": "original", "consistency": "average"}),
         ["leave `queries` out"],
