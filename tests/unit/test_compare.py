@@ -89,7 +89,7 @@ def test_systems_without_a_common_language_are_refused_and_nothing_written(tmp_p
     for second in (paths[4:6], paths[6:]):  # German; English of another data set
         with pytest.raises(InputError, match="no language of a data set in common"):
             comparison(tmp_path, paths[:2], second)
-    with pytest.raises(InputError, match="shared original and .* alone-fr original: two models of 'fr'"):
+    with pytest.raises(InputError, match=r"shared original and .* alone-fr original: two models of 'fr'"):
         comparison(tmp_path, paths[:4], paths[4:6])
     (tmp_path / "run").mkdir()
     with pytest.raises(InputError, match="the same experiment and seed"):  # of another run
