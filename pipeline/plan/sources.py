@@ -54,13 +54,11 @@ def public_files(plan: Plan) -> list[str]:
         files += public_files_of(plan, *plan.source(name).further)
         if data.images in ("flickr8k", "mscoco") and needs_photographs(plan, name):
             files += public_files_of(plan, f"{data.images}-photographs")
-    providers = [translation.default, *translation.pairs.values()]
-    translates = any(provider and provider.provider == "dictionary" for provider in providers)
     own_dictionaries = settings.scale == "demo" or translation.dictionaries
     patterns = {
         FASTTEXT: settings.words.vectors == "file",
         MUSE: settings.muse == "file",
-        DICTIONARIES: (settings.muse == "align" or translates) and not own_dictionaries,
+        DICTIONARIES: not own_dictionaries,  # rows of smaller vocabularies need them whatever translates
     }
     languages = {code for data in plan.datasets.values() for code in data.every_language}
     for pattern in (pattern for pattern, needed in patterns.items() if needed):

@@ -92,15 +92,16 @@ def translation(plan: Plan, dataset: str, queried: str, source: str, target: str
     """
     data, splits = plan.datasets[dataset], ["--splits", "val", "test"] if queried else []
     origin, sentences = data.caption_origins.get(source, "human"), tokens(plan, dataset, [source])
-    if queried and via_english(plan.settings, dataset, f"{source}-{target}"):
-        origin = translation(plan, dataset, queried, source, "en").provider
+    onward = bool(queried) and via_english(plan.settings, dataset, f"{source}-{target}")
+    if onward:
+        origin = _provider(plan, dataset, f"{source}-en").origin
         sentences, source = query_tables(plan, dataset, [f"{source}-en"]), "en"
     if not queried and is_borrowed(plan.settings, dataset, f"{source}-{target}"):
         loan = data.borrowed_translations[target]
         settings: Provider = FilesProvider(provider="files", origin=loan.origin)
         captions = plan.path(paths.CAPTIONS, dataset=loan.dataset, language=target)
         files = {"captions": [captions], "images": [plan.path(paths.SPLIT, dataset=dataset)]}
-    elif isinstance(settings := _provider(plan, dataset, f"{source}-{target}"), FilesProvider):
+    elif isinstance(settings := _provider(plan, dataset, f"{source}-{target}", onward), FilesProvider):
         files = {"captions": [plan.path(paths.CAPTIONS, dataset=dataset, language=target)]}
     else:
         files = {"sentences": sentences} | _of_translator(plan, dataset, settings, source, target)
@@ -124,16 +125,20 @@ def measurement(plan: Plan, dataset: str, source: str, target: str) -> Translati
     return TranslationJob(stage, source, settings, files, arguments, plan.settings.gpu)
 
 
-def _provider(plan: Plan, dataset: str, pair: str) -> Provider:
-    """The provider of a pair; queries do not borrow translations, so the default provides them."""
+def _provider(plan: Plan, dataset: str, pair: str, onward: bool = False) -> Provider:
+    """The provider of a pair; the default provides it if published translations are of other captions.
+
+    Args:
+        onward: whether queries are translated that were translated into English before.
+    """
     require_providers(plan.settings, [(dataset, pair)])
-    borrowed, configured = is_borrowed(plan.settings, dataset, pair), plan.settings.translation
+    others, configured = onward or is_borrowed(plan.settings, dataset, pair), plan.settings.translation
     for provider in (configured.provider_of(pair), configured.default):
-        if provider and not (borrowed and isinstance(provider, FilesProvider)):
+        if provider and not (others and isinstance(provider, FilesProvider)):
             return provider
     raise InputError(
-        f"translation.default: {dataset} borrows its translations {pair}, and queries need their own; name a "
-        "provider"
+        f"translation.default: the published translations {pair} of {dataset} are of other captions than its "
+        "queries; name a provider"
     )
 
 

@@ -149,6 +149,12 @@ def test_queries_reach_another_language_via_english(flickr8k: Plan) -> None:
     assert len(asked) == 4 * 9  # four languages with captions, each into nine others
     published = training.queries_in_every_language(flickr8k, "flickr8kcn", "smalr")
     assert f"{CHINESE}/translations/en-zh.csv" in published  # Google's, of each English caption
+    google = {"provider": "files", "origin": "google"}
+    pairs = {"pairs": {"en-ja": google, "zh-en": google}}
+    files = plan_of(scale="flickr8k", translation=DICTIONARY | pairs)
+    onward = translation.translation(files, "flickr8kcn", "queries/", "zh", "ja")
+    assert onward.provider == "dictionary"  # en-ja is of the English captions
+    assert onward.options[1] == "--source-origin=google"
 
 
 def test_translations_without_a_provider_are_refused(tmp_path: Path) -> None:
@@ -158,7 +164,7 @@ def test_translations_without_a_provider_are_refused(tmp_path: Path) -> None:
         training.queries_in_every_language(paper_plan(tmp_path, **only_german), "multi30k", "mule-full")
     flickr8k = plan_of(scale="flickr8k", **only_german)
     assert translation.translation(flickr8k, "multi30k", "", "en", "ja").provider == "files"
-    with pytest.raises(InputError, match="multi30k borrows its translations en-ja"):
+    with pytest.raises(InputError, match="translations en-ja of multi30k are of other captions"):
         _ = translation.translation(flickr8k, "multi30k", "queries/", "en", "ja").provider
     with pytest.raises(InputError, match=r"mule-full-human\+mt trains on translations"):
         mine = plan_of(datasets={"mine": own(languages=["de", "fr"])})
@@ -285,11 +291,10 @@ def test_photographs_are_a_folder_or_an_archive_that_is_unpacked(tmp_path: Path)
 @pytest.mark.parametrize(
     ("user", "folders"),
     [
-        ({}, {"vectors-crawl", "vectors"}),  # nothing is translated by a dictionary
-        ({"translation": DICTIONARY}, {"vectors-crawl", "vectors", "dictionaries"}),
+        ({}, {"vectors-crawl", "vectors", "dictionaries"}),  # rows of smaller vocabularies
         ({"translation": {**DICTIONARY, "dictionaries": "work/mine"}}, {"vectors-crawl", "vectors"}),
         ({"muse": "align"}, {"vectors-crawl", "dictionaries"}),
-        ({"words": {"vectors": "train"}}, {"vectors"}),
+        ({"words": {"vectors": "train"}}, {"vectors", "dictionaries"}),
     ],
 )
 def test_public_files_are_those_that_some_stage_reads(user: dict[str, Any], folders: set[str]) -> None:
