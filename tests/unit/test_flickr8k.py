@@ -8,8 +8,11 @@ import pytest
 
 from pipeline.datasets.flickr8k import FLICKR8K as FOLDER
 from pipeline.datasets.flickr8k import flickr8k_split
+from pipeline.datasets.read_source import read_source_captions
+from pipeline.datasets.source import StageKeys
 from pipeline.datasets.sources.flickr8kcn import JAPANESE, flickr8kcn_captions
-from pipeline.datasets.table import caption_table
+from pipeline.datasets.split import write_split
+from pipeline.datasets.table import caption_table, read_captions
 
 MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
 SPLIT = {"train": ["11_aa"], "val": ["22_bb"], "test": ["33_cc"]}
@@ -67,6 +70,18 @@ def test_captions_of_the_official_lists(sources: Path) -> None:
         ("zh", "baidu", "en"): [f"zhb{n} of {image}" for image, n in everywhere],
         ("ja", "google", "en"): [f"ja{n} of {image}" for image, n in everywhere],
     }
+
+
+def test_without_human_captions_of_training_images(sources: Path, tmp_path: Path) -> None:
+    """Captions of other origins and of other splits stay."""
+    split, output, keys = tmp_path / "split.csv", tmp_path / "zh.csv", StageKeys(source="flickr8kcn")
+    write_split(flickr8k_split(sources), split)
+    for fraction in (1.0, 0.0):
+        read_source_captions(keys, "zh", split, output, sources, captioned_images=fraction)
+        table = read_captions(output)
+        found = table[["split", "origin"]].value_counts().to_dict()
+        human = found.pop(("train", "human"), 0)
+        assert (human, found[("train", "google")], found[("test", "human")]) == (5 * fraction, 5, 10)
 
 
 @pytest.mark.skipif(not MIRROR, reason="MULTILINGUAL_MIRROR is not set")

@@ -41,7 +41,8 @@ def captions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for language, table in caption_table(rows).groupby("language"):
         write_captions(table, folder / f"{language}.csv")
     write_split({image: split for image, split, *_ in rows}, folder / "split.csv")
-    write_split({str(image): "train" for image in range(10, 40)}, folder / "other.csv")
+    other = {str(image): "val" if image < 20 else "train" for image in range(10, 40)}
+    write_split(other, folder / "other.csv")
     return folder
 
 
@@ -80,11 +81,14 @@ def test_it_learns_from_translations_read_backwards(captions: Path, tmp_path: Pa
     assert "trained on" in chosen.version
 
 
-@pytest.mark.parametrize(("held_out", "split", "learned"), [("test", "split", 130), ("run", "other", 100)])
+@pytest.mark.parametrize(
+    ("held_out", "split", "learned"),
+    [("test", "split", 130), ("test", "other", 120), ("run", "other", 100)],
+)
 def test_images_are_held_out(
     captions: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, held_out: str, split: str, learned: int
 ) -> None:
-    """150 images, of which 10 are for testing and 10 validate the translator; another run has 30 of them."""
+    """150 images, of which 10 are for testing and 10 validate the translator; another run has 30 (10 val)."""
     caplog.set_level("INFO", "pipeline")
     train(captions, tmp_path, split, held_out=held_out)
     assert f"learns from {learned} captions, validates with 10" in caplog.text
