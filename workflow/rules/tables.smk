@@ -27,8 +27,6 @@ rule compare:
         first="[a-z0-9+-]+?",
         second="[a-z0-9+-]+",
     localrule: True
-    params:
-        scale=SETTINGS.run,
     shell:
         "python -m pipeline compare --first {input.first:q} --second {input.second:q} --output {output:q} > {log:q} 2>&1"
 
