@@ -33,7 +33,6 @@ from reference.layers import Weights
 from reference.training import pretrain_layers
 from reference.training import train as train_by_reading
 from run_stages import killed_after, pretrain, train
-from torch import Tensor, nn
 
 from pipeline.training.data import Inputs
 
@@ -208,33 +207,3 @@ def test_everything_random_depends_on_the_seed(files: Inputs, runs: list[Recorde
     for one, two in ((first.epochs[0], other.epochs[0]), (first.epochs[0], first.epochs[1])):
         assert [batch.images for batch in one] != [batch.images for batch in two]
         assert [batch.rows for batch in one] != [batch.rows for batch in two]
-
-
-def test_dropout_keeps_its_share_of_units(
-    files: Inputs, runs: list[Recorded], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """0.7 of the units that are active, in every step; of some 3,000 by chance within 0.04."""
-    active, kept = [], []
-    relu, dropout = nn.ReLU.forward, nn.Dropout.forward
-
-    def count_active(module: nn.ReLU, values: Tensor) -> Tensor:
-        output = relu(module, values)
-        if module.training:
-            active.append(int((output > 0).sum()))
-        return output
-
-    def count_kept(module: nn.Dropout, values: Tensor) -> Tensor:
-        output = dropout(module, values)
-        if module.training:
-            kept.append(int((output > 0).sum()))
-        return output
-
-    monkeypatch.setattr(nn.ReLU, "forward", count_active)
-    monkeypatch.setattr(nn.Dropout, "forward", count_kept)
-    paths = (tmp_path / name for name in ("checkpoint.pt", "curves.csv", "model.pt"))
-    settings = case("MULE EmbN", 0)
-    settings["model"] = {**settings["model"], "dropout": 0.3}
-    train(files, settings, "code", *paths)
-    assert len(active) == len(kept) == len(runs[0].batches)
-    assert sum(active) > 1000
-    assert sum(kept) / sum(active) == pytest.approx(0.7, abs=0.06)

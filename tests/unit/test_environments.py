@@ -36,15 +36,3 @@ def test_conda_environments_are_in_step_with_the_lock() -> None:
         assert set(pins) == {
             name for name in wanted_packages("requirements.in") if not name.startswith("snakemake")
         }, path
-
-
-def test_no_package_host_is_named() -> None:
-    hosts = re.compile("pypi[.]org|python" + "hosted|conda[.]" + "anaconda")
-    for name in (
-        "requirements.lock",
-        "requirements.in",
-        "requirements-dev.in",
-        "envs/pipeline.yaml",
-        "Makefile",
-    ):
-        assert not hosts.search((ROOT / name).read_text()), name

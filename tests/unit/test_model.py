@@ -30,6 +30,13 @@ def model(
     return word_model({"branches": branches, "model": settings}, vectors, features).eval()
 
 
+def test_dropout_is_that_of_the_settings() -> None:
+    """In the image branch and, without recurrence, in the sentence branch."""
+    for recurrent, branches in {"lstm": 1, "mlp": 2}.items():
+        made = model("shared", {**SMALL, "recurrent": recurrent, "dropout": 0.3})
+        assert [layer.p for layer in made.modules() if isinstance(layer, nn.Dropout)] == [0.3] * branches
+
+
 @pytest.mark.parametrize("recurrent", ["lstm", "gru", "gru_reset_before", "mean"])
 @pytest.mark.parametrize("branches", ["shared", "separate"])
 def test_a_sentence_is_embedded_the_same_alone_and_in_a_batch(recurrent: str, branches: str) -> None:
