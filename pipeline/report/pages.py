@@ -48,10 +48,8 @@ def html_table(table: pd.DataFrame, caption: str, kind: str = "small", index: bo
     return Markup(f'<div class="box" tabindex="0">{titled}</div>')
 
 
-def difference(value: float | None) -> str:
+def difference(value: float) -> str:
     """A signed number to the tenth; with more digits if it would be rounded to zero, to show its sign."""
-    if value is None:
-        return "–"
     text = tenths(value, sign=True)
     if float(text) == 0 and value != 0:
         text = f"{value:+.1g}"

@@ -62,8 +62,8 @@ def of_comparison(
             **({"picture": drawing.read_text(encoding="utf-8")} if drawing else {}),
         }
     lines = numbers.dropna(axis="columns", how="all").drop(columns=["table", "scale"], errors="ignore")
-    if "dataset" in lines:
-        lines["dataset"] = lines["dataset"].replace(PAPER_NAMES)
+    if name != "parameters":  # these have the papers' sizes, whatever the scale
+        lines["dataset"] = [printed_name(each, settings) for each in lines["dataset"]]
     lines = lines.rename(columns=lambda column: column.replace("_", " ").capitalize())
     return {
         **of_all,
