@@ -318,7 +318,7 @@ def claim_settings(settings: Configuration) -> ClaimSettings:
         | {name: one.not_comparable for name, one in settings.experiments.items() if one.not_comparable},
         rows={
             paper: {
-                name: {str(row.row): row.term for row in table.rows}
+                name: {f"{row.row} {row.method}": row.term for row in table.rows}
                 for name, table in settings.tables.items()
                 if table.paper == paper and name.endswith(f"table{table.table}")
             }

@@ -17,7 +17,8 @@ class PrintedNumbers:
 
     Args:
         folder: config/papers.
-        rows: by table, as its file is named, and by number of a row, the term by which claims name it.
+        rows: by table, as its file is named, and by number and method of a row, the term by which claims name
+            it.
     """
 
     def __init__(self, folder: Path, rows: Mapping[str, Mapping[str, str]]):
@@ -25,9 +26,10 @@ class PrintedNumbers:
 
     def _recalls(self, path: Path, rows: Mapping[str, str]) -> dict[Place, float]:
         recalls = {}
-        lines = paper_table(path).to_dict("records")
-        for line in [line for line in lines if line["row"] in rows]:
-            (term,) = terms(rows[line["row"]])
+        for line in paper_table(path).to_dict("records"):
+            if (name := f"{line['row']} {line['method']}") not in rows:
+                continue
+            (term,) = terms(rows[name])
             for column, value in line.items():
                 if value and column not in ("row", "group", "method"):
                     dataset, language, metric = str(column).split()

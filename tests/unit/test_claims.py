@@ -684,6 +684,16 @@ def test_the_papers_own_numbers_contradict_these_claims(paper: str) -> None:
     assert {name for name in found if not found[name]} == NOT_PRINTED[paper] | as_code
 
 
+def test_a_users_row_has_no_number_of_the_papers_row_with_its_number() -> None:
+    """Rows 1 and 2 of Table 2 are EmbN and PARALLEL-EmbN; other tables have M19's rows too."""
+    ((compared,),) = (claim.comparisons() for claim in claims_of("mule") if claim.id == "M19")
+    names = [compared.greater, *compared.than]
+    rows = [{"row": n, "method": name, "experiment": name} for n, name in enumerate(names, 1)]
+    mine = reading.load({"scale": "demo", "tables": {"table2": {"rows": rows}}})
+    numbers = PrintedNumbers(ROOT / "config/papers", stage_settings.claim_settings(mine).rows["mule"])
+    assert numbers.difference(compared, "2") == printed_numbers("mule").difference(compared, "2")
+
+
 def test_the_papers_own_differences_are_as_printed() -> None:
     """SMALR's HA: 77.7, 78.6, 79.7 and 65.0, 68.2, 68.7; the best before 76.9 and 64.3.
 
