@@ -75,7 +75,10 @@ def download(
         )
         raise InputError("\n  - ".join([heading, *failures]))
     if sha256 == FIRST_USE and lock is not None and not expected:
-        _record_digest(lock, file, digest)
+        try:
+            _record_digest(lock, file, digest)
+        except OSError as error:  # the clone is another user's
+            log.warning("%s: the digest of %s is not recorded: %s", lock, file, error)
     with open(part, "rb") as content:
         os.fsync(content.fileno())
     os.replace(part, output)

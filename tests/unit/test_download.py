@@ -147,6 +147,8 @@ def test_only_the_mirror_is_asked(web: Web, kind: str) -> None:
 
 def test_the_digest_of_first_use_is_expected_from_then_on(web: Web, tmp_path: Path) -> None:
     lock = tmp_path / "sources.lock"
+    of_another_user = tmp_path / "none/sources.lock"  # cannot be written
+    assert web.download(digest="first use", lock=of_another_user) == CONTENT
     first_use: dict[str, Any] = {"digest": "first use", "lock": lock}
     for _ in range(2):
         assert web.download(**first_use) == CONTENT

@@ -13,7 +13,7 @@ rule judge_claims:
         papers=paths.PAPERS,
     shell:
         "python -m pipeline judge-claims --settings {params.settings:q} --evaluations {input.evaluations:q} "
-        "--claims {input.claims:q} --papers {params.papers} --output {output.claims:q} "
+        "--claims {input.claims:q} --papers {params.papers:q} --output {output.claims:q} "
         "--comparison {output.comparison:q} > {log:q} 2>&1"
 
 
