@@ -39,10 +39,10 @@ demo: $(READY)
 search: $(READY)
 ifdef PHOTOS
 	$(RUN) python -m pipeline build-index --model models/flickr8k/model.pt --photographs "$(PHOTOS:~/%=$(HOME)/%)" --output work/search.h5
-	$(RUN) python -m pipeline serve work/search.h5 $(if $(DISPLAY)$(WAYLAND_DISPLAY),--browser)
+	$(RUN) python -m pipeline serve work/search.h5 $(if $(PORT),--port $(PORT)) $(if $(DISPLAY)$(WAYLAND_DISPLAY),--browser)
 else
 	$(RUN) snakemake $(SEARCHED)/index.h5 --cores all
-	$(RUN) python -m pipeline serve $(SEARCHED)/index.h5
+	$(RUN) python -m pipeline serve $(SEARCHED)/index.h5 $(if $(PORT),--port $(PORT))
 endif
 
 test: $(READY)

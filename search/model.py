@@ -231,6 +231,11 @@ class SearchModel:
         vectors = self.embed_sentences(sentences or [], language)
         return self.neighbours(index, vectors, "captions", search_in, top_k)
 
+    def require_own(self, index: Index) -> None:
+        """Raise InputError if another model made the index."""
+        if index.model_digest != self.digest:
+            raise InputError(f"The index was built with another model than {self.path}. Build it again.")
+
     def neighbours(
         self, index: Index, queries: Vectors, are: Searched, search_in: Searched, top_k: int
     ) -> Neighbours:
@@ -241,8 +246,7 @@ class SearchModel:
         Raises:
             InputError: another model made the index.
         """
-        if index.model_digest != self.digest:
-            raise InputError(f"The index was built with another model than {self.path}. Build it again.")
+        self.require_own(index)
         kind = self.network.similarity if are != search_in else "cosine"
 
         def compare(query: Tensor, vectors: Tensor) -> Tensor:

@@ -64,10 +64,14 @@ def serve(
     """
     torch.set_num_threads(1)  # of each request; several requests compute at the same time
     opened = open_index(index, photographs)
-    app = create_app(load(model or opened.model), opened, allowed_host)
+    searching = load(model or opened.model)
+    searching.require_own(opened)
+    app = create_app(searching, opened, allowed_host)
     log.info("http://127.0.0.1:%d/ ; Ctrl-C ends it", port)
     if browser:  # a second later, when the page is there
-        threading.Timer(1, webbrowser.open, [f"http://127.0.0.1:{port}/"]).start()
+        timer = threading.Timer(1, webbrowser.open, [f"http://127.0.0.1:{port}/"])
+        timer.daemon = True  # a server that finds its port taken ends before
+        timer.start()
     uvicorn.run(app, port=port, access_log=False, log_level="warning", timeout_graceful_shutdown=3)
 
 
