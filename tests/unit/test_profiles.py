@@ -22,7 +22,7 @@ def known_keys() -> set[str]:
 @pytest.mark.parametrize("name", ["default", "slurm", "generic", "kubernetes"])
 def test_every_key_of_a_profile_is_an_option_of_snakemake(name: str, known_keys: set[str]) -> None:
     keys = set(yaml.safe_load((PROFILES / name / "profile.yaml").read_text()))
-    assert {"rerun-incomplete", "show-failed-logs", "retries", "resources"} <= keys
+    assert {"rerun-incomplete", "show-failed-logs", "retries", "resources", "benchmark-extended"} <= keys
     assert "max-checksum-file-size" in keys  # docs/architecture.md: a newer but equal file
     if not KUBERNETES:
         keys = {key for key in keys if not key.startswith("kubernetes-")}
