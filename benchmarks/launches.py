@@ -21,11 +21,10 @@ META = torch.device("meta")
 
 
 class Launches(TorchDispatchMode):
-    """Counts by name the operators that reach a device and whose result is not a view, while it is active."""
+    """Counts by name the operators on the meta device whose result is not a view, while it is active."""
 
-    def __init__(self, device: str = "meta"):
+    def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.device = device
         self.counts: Counter[str] = Counter()
 
     @property
@@ -38,7 +37,7 @@ class Launches(TorchDispatchMode):
     ) -> Any:
         results = func(*args, **(kwargs or {}))
         used = [leaf for leaf in tree_leaves([args, kwargs, results]) if isinstance(leaf, Tensor)]
-        if any(tensor.device.type == self.device for tensor in used) and not _only_views(func):
+        if any(tensor.device == META for tensor in used) and not _only_views(func):
             self.counts[func.overloadpacket.__name__] += 1
         return results
 

@@ -10,8 +10,8 @@ from pipeline.common.files import require_file
 # Columns of results that hold texts; all others hold numbers or truth values.
 _TEXTS = (
     "table", "section", "group", "method", "training_data", "single_model", "translations", "scale",
-    "dataset", "language", "metric", "experiment", "figure", "series", "label", "id", "tables", "claim",
-    "needs", "verdict", "reason", "greater", "than", "captioned_in", "split",
+    "dataset", "language", "metric", "experiment", "id", "tables", "claim",
+    "needs", "verdict", "reason", "greater", "than",
 )  # fmt: skip
 
 _HEADS = ("row", "group", "method", "dataset", "language")  # columns of config/papers without numbers

@@ -49,18 +49,18 @@ def percentages(hits: pd.DataFrame) -> dict[str, float]:
     return dict(zip(METRICS, _recalls(hits, np.ones((1, len(hits))))[0].tolist(), strict=True))
 
 
-def intervals(*languages: pd.DataFrame, seed: int = 0, level: float = 0.95) -> dict[str, tuple[float, float]]:
+def intervals(*languages: pd.DataFrame, level: float = 0.95) -> dict[str, tuple[float, float]]:
     """Percentile bootstrap intervals of each recall and of mR, in percent, over resampled images.
 
     For several languages, intervals of the recalls' means over languages; a resample has the same images in
     all.
 
     Args:
-        languages: hits of each language, as `hits_by_image` gives. seed: of the draws. level: share of the
+        languages: hits of each language, as `hits_by_image` gives. level: share of the
             draws within the interval.
     """
     images = sorted(set().union(*(hits.index for hits in languages)))
-    weights = _weights(len(images), seed)
+    weights = _weights(len(images))
     samples = np.mean([_recalls(hits.reindex(images, fill_value=0.0), weights) for hits in languages], axis=0)
     ends = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return {metric: (float(low), float(high)) for metric, low, high in zip(METRICS, *ends, strict=True)}
@@ -76,7 +76,7 @@ def _recalls(hits: pd.DataFrame, weights: Array) -> Array:
 
 
 @lru_cache(maxsize=4)
-def _weights(images: int, seed: int) -> Array:
+def _weights(images: int) -> Array:
     """(DRAWS, images) how often each draw has each image."""
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     return generator.multinomial(images, np.full(images, 1 / images), size=DRAWS).astype(np.float64)

@@ -30,7 +30,7 @@ def dry_run(project: Project, *arguments: str) -> str:
 def test_own_data_have_been_trained_on_and_evaluated(tmp_path_factory: pytest.TempPathFactory) -> None:
     made = finished(tmp_path_factory)
     numbers = pd.read_csv(made.folder / "results/comparison/own.csv")
-    assert numbers["measured"].between(0, 100).all()
+    assert numbers["measured"].notna().all()
     assert numbers["paper"].isna().all()
     split = pd.read_csv(made.folder / SPLIT)
     assert split["split"].value_counts().to_dict() == {"train": 10, "val": 1, "test": 1}
