@@ -212,9 +212,7 @@ def test_tables_are_in_the_papers_order() -> None:
     assert sorted(names, key=natural) == ["table1", "table2", "table10", "lessons/table1"]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.04, "+0.04"), (-0.04, "−0.04"), (0.0, "+0.0"), (-1.25, "−1.3")]
-)
+@pytest.mark.parametrize(("value", "text"), [(0.04, "+0.04"), (-0.04, "−0.04"), (0, "+0.0"), (-1.25, "−1.3")])
 def test_a_small_difference_keeps_its_sign(value: float, text: str) -> None:
     assert difference(value) == text
 
