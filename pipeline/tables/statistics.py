@@ -56,8 +56,8 @@ def intervals(*languages: pd.DataFrame, level: float = 0.95) -> dict[str, tuple[
     all.
 
     Args:
-        languages: hits of each language, as `hits_by_image` gives. level: share of the
-            draws within the interval.
+        languages: hits of each language, as `hits_by_image` gives. level: share of the draws within the
+            interval.
     """
     images = sorted(set().union(*(hits.index for hits in languages)))
     weights = _weights(len(images))
