@@ -21,9 +21,8 @@ def wanted_packages(file: str) -> set[str]:
 
 
 def test_every_required_package_is_locked() -> None:
-    assert wanted_packages("requirements.in") | wanted_packages("requirements-dev.in") <= set(
-        locked_versions()
-    )
+    wanted = wanted_packages("requirements.in") | wanted_packages("requirements-dev.in")
+    assert wanted <= set(locked_versions())
 
 
 def test_conda_environments_are_in_step_with_the_lock() -> None:

@@ -55,6 +55,7 @@ def test_an_unknown_word_without_a_subword_has_no_vector(
 
 def test_a_model_is_read_as_it_was_written(tmp_path: Path) -> None:
     model = train_model(SENTENCES, SETTINGS)
+    assert model.f.getArgs().epoch == 20  # the fewest passes; 500 tokens are two
     write_model(model, tmp_path / "a.bin")
     words = [*WORDS, "unseen"]
     read, written = (word_vectors(one, words) for one in (read_model(tmp_path / "a.bin", 8), model))
